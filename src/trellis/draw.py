@@ -1,0 +1,84 @@
+"""Order-free randomness: a value is a function of what it is for.
+
+Promises: the same seed, purpose and key give the same value on any machine, whatever was drawn before, in whatever
+          order. So a new draw in one place moves nothing elsewhere, two protocols can be compared under the same
+          luck, and a compiled engine needs only this arithmetic, not the order of the reference engine.
+Source:   the finaliser of SplitMix64 (Steele, Lea, Flood 2014), chained over the key.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+MASK = (1 << 64) - 1
+GOLDEN = 0x9E3779B97F4A7C15
+
+# What a draw is for. A number is never reused for another purpose: it would change every digest.
+SUBSCRIBERS = 1  # which nodes subscribe
+PUBLISHERS = 2  # which subscribers publish
+PUBLISH_AT = 3  # when a publisher speaks
+LATENCY = 4  # how long a packet is on the link
+ROOT = 5  # which node is the root of a topic's single tree
+SESSION = 6  # how long a subscriber stays
+REPLACEMENT = 7  # who joins when somebody leaves
+PUBLISHER = 8  # who speaks next
+TOPIC = 9  # on which topic
+THINK = 10  # how long a node thinks before it replies
+BURST = 11  # who leaves and who joins in a burst
+SWARM = 12  # the shape of a random schedule
+INTERVAL = 13  # how long until a node speaks again
+STARTER = 14  # who opens a discussion
+
+
+def mix(x: int) -> int:
+    """SplitMix64's finaliser on a 64-bit word."""
+    x = ((x ^ (x >> 30)) * 0xBF58476D1CE4E5B9) & MASK
+    x = ((x ^ (x >> 27)) * 0x94D049BB133111EB) & MASK
+    return x ^ (x >> 31)
+
+
+def draw(seed: int, purpose: int, *key: int) -> int:
+    """A 64-bit word that depends on the seed, the purpose and the key, and on nothing else."""
+    word = mix((seed + purpose * GOLDEN) & MASK)
+    for part in key:
+        word = mix(((word ^ (part & MASK)) + GOLDEN) & MASK)
+    return word
+
+
+def between(word: int, low: int, high: int) -> int:
+    """An integer in [low, high]. The bias of the remainder is below 2**-32 for ranges up to 2**32."""
+    return low + word % (high - low + 1)
+
+
+def unit(word: int) -> float:
+    """A float in [0, 1) with 53 bits."""
+    return (word >> 11) * 2.0**-53
+
+
+def exponential(word: int, mean: int) -> int:
+    """An integer waiting time of at least 1 with this mean."""
+    return max(1, round(-mean * math.log(1.0 - unit(word))))
+
+
+def sample(seed: int, purpose: int, population: Sequence[int], count: int, *key: int) -> list[int]:
+    """`count` different members of the population, in ascending order. Each member's luck is its own."""
+    luck = sorted(population, key=lambda member: (draw(seed, purpose, *key, member), member))
+    return sorted(luck[:count])
+
+
+def zipf_thresholds(count: int, exponent: float) -> list[int]:
+    """Cumulative integer weights of ranks 1..count under a Zipf law; exponent 0 is the uniform law."""
+    total, thresholds = 0, []
+    for rank in range(1, count + 1):
+        total += round(2**32 * rank**-exponent)
+        thresholds.append(total)
+    return thresholds
+
+
+def key_of(name: str) -> int:
+    """A name as part of a draw's key (FNV-1a over its UTF-8 bytes; Python's hash() differs by process)."""
+    word = 0xCBF29CE484222325
+    for byte in name.encode():
+        word = ((word ^ byte) * 0x100000001B3) & MASK
+    return word

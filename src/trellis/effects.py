@@ -1,0 +1,61 @@
+"""What a machine can ask of its host. Named for what is wanted; nothing is carried out inside a machine."""
+
+from __future__ import annotations
+
+import msgspec
+
+from trellis.events import Arrive, Departed, Join, Joined, Leave, Spread
+from trellis.words import Message, MessageId, NodeId, Packet, Topic
+
+
+class Send(msgspec.Struct, frozen=True):
+    """Carry a packet to a peer. It may be lost."""
+
+    to: NodeId
+    packet: Packet
+
+
+class Deliver(msgspec.Struct, frozen=True):
+    """Hand a message to the application, in the order of these effects."""
+
+    message: Message
+
+
+class Confirm(msgspec.Struct, frozen=True):
+    """Tell the application that its subscription stands: what is published from now on reaches it."""
+
+    topic: Topic
+
+
+class Settle(msgspec.Struct, frozen=True):
+    """Tell the application that every confirmed subscriber has its messages from `id` on, `count` of them."""
+
+    id: MessageId
+    count: int
+
+
+class SetTimer(msgspec.Struct, frozen=True):
+    """Wake this machine with `Timeout(name)` after a delay of at least one unit. Setting it again moves it."""
+
+    name: str
+    delay: int
+
+
+class CancelTimer(msgspec.Struct, frozen=True):
+    """Forget a timer. It may not exist."""
+
+    name: str
+
+
+class Note(msgspec.Struct, frozen=True):
+    """Write a row of this kind about a message into the trace. It changes nothing in the world."""
+
+    kind: str
+    id: MessageId
+    barrier: int = 0  # how many direct predecessors the message names
+
+
+# What one layer of a stack asks of the other is an event for that other: see protocols/stack.py.
+Effect = (
+    Send | Deliver | Confirm | Settle | SetTimer | CancelTimer | Note | Join | Leave | Spread | Joined | Departed | Arrive
+)

@@ -1,0 +1,68 @@
+"""The step: all that a protocol sees of the world, and all that a host sees of a protocol.
+
+A machine has no clock, no randomness but `draw`, no socket and no log. `step` feeds it one event and empties the
+outbox that its verbs (`send`, `deliver`, ...) filled. An event that is refused leaves the state as it was: check
+first, then change.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+
+import msgspec
+
+from trellis.effects import CancelTimer, Confirm, Deliver, Effect, Note, Send, SetTimer, Settle
+from trellis.events import Event
+from trellis.words import Message, MessageId, NodeId, Packet, Time, Topic
+
+
+class Place(msgspec.Struct, frozen=True):
+    """Where a machine stands: what it may know of the world before the first event."""
+
+    me: NodeId
+    size: int  # ids run from 0 to size - 1; the hypercube is the next power of two
+    incarnation: int = 0
+    seed: int = 0  # for draws of protocols that are random by design
+
+
+class Machine(ABC):
+    """Events in, effects out."""
+
+    def __init__(self, place: Place) -> None:
+        self.place = place
+        self.me = place.me
+        self.now: Time = 0
+        self.outbox: list[Effect] = []
+
+    def step(self, now: Time, event: Event) -> Sequence[Effect]:
+        """What this event makes the machine ask for, in order."""
+        self.now = now
+        self.upon(event)
+        effects, self.outbox = self.outbox, []
+        return effects
+
+    @abstractmethod
+    def upon(self, event: Event) -> None:
+        """Change the state and fill the outbox. One `case` per rule of the protocol."""
+
+    def send(self, to: NodeId, packet: Packet) -> None:
+        self.outbox.append(Send(to, packet))
+
+    def deliver(self, message: Message) -> None:
+        self.outbox.append(Deliver(message))
+
+    def confirm(self, topic: Topic) -> None:
+        self.outbox.append(Confirm(topic))
+
+    def settle(self, id: MessageId, count: int) -> None:
+        self.outbox.append(Settle(id, count))
+
+    def set_timer(self, name: str, delay: int) -> None:
+        self.outbox.append(SetTimer(name, delay))
+
+    def cancel_timer(self, name: str) -> None:
+        self.outbox.append(CancelTimer(name))
+
+    def note(self, kind: str, id: MessageId, barrier: int = 0) -> None:
+        self.outbox.append(Note(kind, id, barrier))

@@ -1,0 +1,77 @@
+"""The registry: every overlay and every ordering, one line each.
+
+A new one is a file, a line here, a story and a paper test; the simulator, the swarm, the audits and the command line
+pick it up from this page.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from trellis.errors import ScenarioError
+from trellis.machine import Machine, Place
+from trellis.protocols.layers import Ordering, Overlay
+from trellis.protocols.orderings.causal import Causal
+from trellis.protocols.orderings.fifo import Fifo
+from trellis.protocols.orderings.unordered import Unordered
+from trellis.protocols.overlays.brokers import Brokers
+from trellis.protocols.overlays.single_root import SingleRoot
+from trellis.protocols.overlays.vcube import VCube
+from trellis.protocols.overlays.vcube_printed import VCubePrinted
+from trellis.protocols.stack import Stack
+
+OVERLAYS: dict[str, type[Overlay]] = {
+    "vcube": VCube,
+    "single-root": SingleRoot,
+    "brokers": Brokers,
+}
+
+ORDERINGS: dict[str, type[Ordering]] = {
+    "unordered": Unordered,
+    "fifo": Fifo,
+    "causal": Causal,
+}
+
+# Printed algorithms whose overlay and order cannot be taken apart: they bring their own orders.
+WHOLE: dict[str, type[VCubePrinted]] = {
+    "vcube-printed": VCubePrinted,
+}
+
+
+def build(overlay: str, ordering: str, place: Place, options: Mapping[str, int] | None = None) -> Machine:
+    """One node's machine. A stack that cannot keep its promise is refused by name."""
+    given = check(overlay, ordering, options or {})
+    if overlay in WHOLE:
+        return WHOLE[overlay](place, ordering)
+    kind = OVERLAYS[overlay]
+    return Stack(ORDERINGS[ordering](place), kind(place, **{**kind.options, **given}))
+
+
+def check(overlay: str, ordering: str, options: Mapping[str, int]) -> dict[str, int]:
+    """The options that were given, if this stack can be built with them."""
+    known = [*OVERLAYS, *WHOLE]
+    if overlay not in known:
+        raise ScenarioError(f"stack.overlay = {overlay!r}: no such overlay; there are {', '.join(known)}")
+    if ordering not in ORDERINGS:
+        raise ScenarioError(f"stack.ordering = {ordering!r}: no such ordering; there are {', '.join(ORDERINGS)}")
+    if overlay in WHOLE and ordering not in WHOLE[overlay].brings:
+        raise ScenarioError(
+            f"stack.ordering = {ordering!r} over {overlay!r}: it brings its own order and has only "
+            f"{' and '.join(WHOLE[overlay].brings)}; use overlay 'vcube'"
+        )
+    if overlay in OVERLAYS:
+        lacking = sorted(ORDERINGS[ordering].needs - OVERLAYS[overlay].gives)
+        if lacking:
+            raise ScenarioError(
+                f"stack.ordering = {ordering!r} over {overlay!r}: it needs {' and '.join(lacking)}, which this "
+                f"overlay does not give; use overlay 'vcube'"
+            )
+    accepted = OVERLAYS[overlay].options if overlay in OVERLAYS else {}
+    for name, value in options.items():
+        if name not in accepted:
+            owners = [o for o, kind in OVERLAYS.items() if name in kind.options]
+            raise ScenarioError(
+                f"stack.{name} = {value}: overlay {overlay!r} does not take it; "
+                f"it belongs to {' and '.join(owners) or 'no overlay'}"
+            )
+    return dict(options)

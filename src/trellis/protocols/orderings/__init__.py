@@ -1,0 +1,1 @@
+"""When a message may be delivered: one file per order."""

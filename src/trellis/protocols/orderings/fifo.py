@@ -1,0 +1,35 @@
+"""FIFO: the messages of one source on one topic are delivered in the order in which they were published.
+
+Promises: number n of an origin is delivered after number n - 1, or after the start of the session if n - 1 is older.
+Assumes:  numbers without gaps per origin and topic, and a start cut for a joiner.
+"""
+
+from __future__ import annotations
+
+from trellis.machine import Place
+from trellis.protocols.layers import GAPLESS, START_CUT, Ordering, Session
+from trellis.words import Message, Topic, Vector
+
+
+class Fifo(Ordering):
+    """Per origin, one number after the other."""
+
+    promise = "messages of one source on one topic are delivered in the order published"
+    source = "Hadzilacos, Toueg 1994"
+    needs = frozenset({START_CUT, GAPLESS})
+
+    def __init__(self, place: Place) -> None:
+        super().__init__(place)
+        self.ahead: dict[Topic, dict[tuple[int, int, int], Message]] = {}  # (source, incarnation, seq) -> held back
+
+    def begin(self, topic: Topic, cut: Vector) -> None:
+        self.ahead[topic] = {}
+
+    def upon_arrive(self, session: Session, message: Message) -> None:
+        origin, ahead = message.id.origin, self.ahead[message.id.topic]
+        ahead[*origin, message.id.seq] = message
+        # Numbers up to `since` were settled before their source left: what of them is owed to me has been delivered.
+        following = max(session.delivered.get(origin, 0), message.since) + 1
+        while (next_one := ahead.pop((*origin, following), None)) is not None:
+            self.deliver_and_remember(session, next_one)
+            following += 1

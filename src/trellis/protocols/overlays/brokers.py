@@ -1,0 +1,139 @@
+"""Single root per topic over brokers (SRPT-B): the tree is made of brokers, subscribers hang on them.
+
+Source:   VCube-PS section 4.6, after DYNATOPS.
+Promises: a message goes from its publisher to the root broker, down a tree of all brokers, and from each broker to
+          the subscribers that are attached to it. A joiner is welcomed by its broker, in step with the messages.
+Assumes:  reliable FIFO links; nodes do not fail.
+Departs:  brokers stand evenly spaced among the ids, so that each serves the ids up to the next broker. A broker may
+          subscribe too; it then serves itself.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from trellis.errors import ScenarioError, UnexpectedEvent
+from trellis.events import Event, Join, Leave, Receive, Spread, Standing
+from trellis.machine import Place
+from trellis.protocols.layers import GAPLESS, START_CUT, Overlay
+from trellis.protocols.parts.hypercube import children, cluster, dimension, path
+from trellis.protocols.parts.relay import Changes, Feed, Pub, Root, Sub, Uns, Welcome, root_of
+from trellis.words import Message, NodeId, Packet, Topic
+
+
+class Brokers(Overlay):
+    """One tree of brokers per topic; brokers fan out to subscribers."""
+
+    promise = "one tree of brokers per topic; every broker fans out to its own subscribers"
+    source = "SRPT-B of VCube-PS section 4.6"
+    gives = frozenset({START_CUT, GAPLESS})
+    options: ClassVar[dict[str, int]] = {"brokers": 32}
+
+    def __init__(self, place: Place, brokers: int) -> None:
+        if brokers > place.size:
+            raise ScenarioError(
+                f"stack.brokers = {brokers}: there are {place.size} nodes; at most every node can be a broker"
+            )
+        super().__init__(place)
+        self.brokers = brokers
+        self.mine = place.me * brokers // place.size  # the index of the broker that serves me
+        while self.id_of(self.mine) > place.me:
+            self.mine -= 1
+        while self.mine + 1 < brokers and self.id_of(self.mine + 1) <= place.me:
+            self.mine += 1
+        self.broker = self.id_of(self.mine)
+        self.dimension = dimension(brokers)
+        self.feeds: dict[Topic, Feed] = {}
+        self.changes = Changes(place.me, place.incarnation)
+
+    def id_of(self, index: int) -> NodeId:
+        return index * self.place.size // self.brokers
+
+    def upon(self, event: Event) -> None:
+        match event:
+            case Receive():
+                self.upon_receive(event.sender, event.packet)
+            case Spread():
+                self.upon_spread(event.message)
+            case Join():
+                self.upon_join(event.topic)
+            case Leave():
+                self.upon_leave(event.topic)
+            case Standing():
+                self.upon_standing(event.topic, event.members)
+            case _:
+                raise UnexpectedEvent(self, event)
+
+    def upon_receive(self, sender: NodeId, packet: Packet) -> None:
+        match packet:
+            case Pub() | Root():
+                self.upon_pub(packet.message)
+            case Sub():
+                self.send(sender, Welcome(packet.id, dict(self.feed(packet.id.topic).fed)))
+                self.feed(packet.id.topic).children[sender] = None
+            case Welcome():
+                self.begin(packet)
+            case Uns():
+                self.feed(packet.id.topic).children.pop(sender, None)
+            case _:
+                raise UnexpectedEvent(self, packet)
+
+    def upon_standing(self, topic: Topic, members: tuple[NodeId, ...]) -> None:
+        feed = self.feed(topic)
+        feed.member = self.me in members
+        if self.broker == self.me:
+            last = self.id_of(self.mine + 1) if self.mine + 1 < self.brokers else self.place.size
+            feed.children.update((member, None) for member in members if self.me < member < last)
+
+    def upon_join(self, topic: Topic) -> None:
+        sub = Sub(self.changes.next(topic))
+        if self.broker == self.me:
+            self.begin(Welcome(sub.id, dict(self.feed(topic).fed)))
+        else:
+            self.send(self.broker, sub)
+
+    def begin(self, welcome: Welcome) -> None:
+        self.feed(welcome.id.topic).begin(welcome.vector)
+        self.joined(welcome.id.topic, welcome.vector)
+
+    def upon_leave(self, topic: Topic) -> None:
+        self.feed(topic).member = False
+        if self.broker != self.me:
+            self.send(self.broker, Uns(self.changes.next(topic)))
+        self.departed(topic)
+
+    def upon_spread(self, message: Message) -> None:
+        topic = message.id.topic
+        self.feed(topic).is_new(message)  # the ordering has delivered it
+        root = self.id_of(self.root_index(topic))
+        if root == self.me:
+            self.upon_pub(message)
+        else:
+            self.send(root, Root(message.id, message))
+
+    def upon_pub(self, message: Message) -> None:
+        """A broker passes it down the tree and out to its subscribers; a subscriber takes it."""
+        feed = self.feed(message.id.topic)
+        feed.pass_on(message)
+        if self.broker == self.me:
+            for index in self.below(message.id.topic):
+                self.send(self.id_of(index), Pub(message.id, message))
+        for child in feed.children:
+            self.send(child, Pub(message.id, message))
+        if feed.member and message.id.source != self.me:
+            if feed.is_new(message):
+                self.arrive(message)
+            else:
+                self.note("skip", message.id)
+
+    def below(self, topic: Topic) -> list[int]:
+        """The brokers that I feed, by index, in the tree over all brokers."""
+        hops = list(path(self.root_index(topic), self.mine, range(self.brokers)))
+        height = self.dimension if len(hops) == 1 else cluster(self.mine, hops[-2]) - 1
+        return children(self.mine, range(self.brokers), height)
+
+    def root_index(self, topic: Topic) -> int:
+        return root_of(self.place.seed, topic, self.brokers)
+
+    def feed(self, topic: Topic) -> Feed:
+        return self.feeds.setdefault(topic, Feed())

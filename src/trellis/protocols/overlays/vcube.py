@@ -1,0 +1,448 @@
+"""VCube-PS repaired: waves over trees rooted at each publisher, on the virtual hypercube.
+
+Source:   de Araujo et al. 2018 (VCube-PS), Algorithms 1 and 2; `vcube_printed.py` has them to the letter.
+Promises: a message published after a subscription was confirmed reaches that subscriber, while others come and go;
+          each message arrives once; a joiner is told the cut from which on it misses nothing.
+Assumes:  packets between live nodes arrive, in any order. Nodes do not fail (yet).
+Departs:  V1 a joiner is a leaf until it knows all members; whoever is given a subtree that it cannot serve refuses
+          it, and the sender gives it to the next member.
+          V2, V3 a second wave (CUT) gathers what every member has delivered: the joiner's start cut.
+          V4 a leaver refuses new waves instead of serving them from an ageing view.
+          V5 a window of waves per source and topic; what queues meanwhile goes out as one wave.
+          V6 messages count from 1 per topic; membership changes count from -1 downward.
+          V7 an incarnation in every id and rank.  V8 what came before is dropped.
+          docs/protocols/vcube.md gives the smallest case of each and the argument.
+
+A topic's life at one node:
+
+    OUT --Join--> JOINING --SUB wave answered--> CUTTING --CUT wave answered--> IN
+    IN --Leave--> DRAINING --my messages settled--> LEAVING --UNS wave answered--> OUT
+"""
+
+from __future__ import annotations
+
+from enum import Enum
+from typing import ClassVar
+
+from trellis.errors import UnexpectedEvent
+from trellis.events import Event, Join, Leave, Receive, Spread, Standing
+from trellis.machine import Place
+from trellis.protocols.layers import GAPLESS, START_CUT, Overlay
+from trellis.protocols.parts.hypercube import dimension, first
+from trellis.protocols.parts.seen import Seen
+from trellis.protocols.parts.view import GONE, JOINING, MEMBER, Rank, View, subtree
+from trellis.words import Message, MessageId, NodeId, Origin, Packet, Topic, Vector, merge
+
+
+class Phase(Enum):
+    OUT = "out"
+    JOINING = "joining"
+    CUTTING = "cutting"
+    IN = "in"
+    DRAINING = "draining"
+    LEAVING = "leaving"
+
+
+RANK = {
+    Phase.OUT: GONE,
+    Phase.JOINING: JOINING,
+    Phase.CUTTING: MEMBER,  # it knows all others, so it can forward
+    Phase.IN: MEMBER,
+    Phase.DRAINING: MEMBER,
+    Phase.LEAVING: GONE,
+}
+
+
+class Wave(Packet, frozen=True):
+    """A packet that goes down a tree. The receiver answers for its own clusters 1..height, then acknowledges."""
+
+    height: int
+
+
+class Pub(Wave, frozen=True):
+    """Messages of one source on one topic, numbered one after the other; `id` is the first one's."""
+
+    messages: tuple[Message, ...]
+    kind: ClassVar[str] = "PUB"
+
+    @property
+    def count(self) -> int:
+        return len(self.messages)
+
+
+class Sub(Wave, frozen=True):
+    """Its source is joining. Goes to every node, so that nobody is left out who subscribes at the same time."""
+
+    rank: Rank
+    kind: ClassVar[str] = "SUB"
+
+
+class Cut(Wave, frozen=True):
+    """Its source knows all members now, and asks what they have delivered."""
+
+    rank: Rank
+    kind: ClassVar[str] = "CUT"
+
+
+class Uns(Wave, frozen=True):
+    """Its source has left. The vector is what it had delivered, so that a later joiner can skip it."""
+
+    rank: Rank
+    vector: Vector
+    kind: ClassVar[str] = "UNS"
+
+
+class Ack(Packet, frozen=True):
+    """The messages of this wave reached the whole subtree."""
+
+    kind: ClassVar[str] = "ACK"
+
+
+class Answer(Packet, frozen=True):
+    """The membership change reached the whole subtree, which answers together."""
+
+    ranks: tuple[Rank, ...]
+    vector: Vector
+    kind: ClassVar[str] = "ACK"
+
+
+class Refuse(Packet, frozen=True):
+    """Not I: this is my rank. Give my subtree to somebody else."""
+
+    rank: Rank
+    vector: Vector
+    kind: ClassVar[str] = "GONE"
+
+
+class Pending:
+    """A wave that I passed on and that has not come back yet."""
+
+    def __init__(self, packet: Wave, parent: NodeId | None, view: View | None) -> None:
+        self.packet = packet
+        self.parent = parent  # None: I am the root
+        self.view = view  # by which it is passed on, also after I left; None for SUB, which goes to every node
+        self.awaiting: dict[NodeId, int] = {}  # child -> height it answers for
+        self.ranks: dict[NodeId, Rank] = {}  # answers gathered so far
+        self.vector: Vector = {}
+
+
+class Membership:
+    """What one node keeps of one topic."""
+
+    def __init__(self, view: View, phase: Phase) -> None:
+        self.phase = phase
+        self.view = view
+        self.departed: Vector = {}  # what those who left had delivered
+        self.seen: dict[Origin, Seen] = {}
+        self.early: list[Message] = []  # came while I was joining
+        self.queue: list[Message] = []  # mine, waiting for the window
+        self.outstanding: dict[MessageId, int] = {}  # my waves on their way -> messages in each
+
+
+class VCube(Overlay):
+    """SUB, CUT, UNS and PUB waves with acknowledgements, one tree per source."""
+
+    promise = "every confirmed subscriber gets every message once, whoever joins or leaves; no forwarders that stay"
+    source = "VCube-PS (de Araujo et al. 2018), holes V1-V8 closed"
+    gives = frozenset({START_CUT, GAPLESS})
+    options: ClassVar[dict[str, int]] = {"window": 8, "batch": 256}
+
+    def __init__(self, place: Place, window: int, batch: int) -> None:
+        super().__init__(place)
+        self.window = window
+        self.batch = batch
+        self.dimension = dimension(place.size)
+        self.population = range(place.size)
+        self.versions: dict[Topic, int] = {}  # my membership changes so far, per topic
+        self.topics: dict[Topic, Membership] = {}  # absent: OUT
+        self.pending: dict[MessageId, Pending] = {}
+
+    def upon(self, event: Event) -> None:
+        match event:
+            case Receive():
+                self.upon_receive(event.sender, event.packet)
+            case Spread():
+                self.upon_spread(event.message)
+            case Join():
+                self.upon_join(event.topic)
+            case Leave():
+                self.upon_leave(event.topic)
+            case Standing():
+                self.upon_standing(event.topic, event.members)
+            case _:
+                raise UnexpectedEvent(self, event)
+
+    def upon_receive(self, sender: NodeId, packet: Packet) -> None:
+        match packet:
+            case Ack():
+                self.upon_ack(sender, packet)
+            case Pub():
+                self.upon_pub(sender, packet)
+            case Answer():
+                self.upon_answer(sender, packet)
+            case Sub():
+                self.upon_sub(sender, packet)
+            case Cut() | Uns():
+                self.upon_change(sender, packet)
+            case Refuse():
+                self.upon_refuse(sender, packet)
+            case _:
+                raise UnexpectedEvent(self, packet)
+
+    # Joining and leaving
+
+    def upon_standing(self, topic: Topic, members: tuple[NodeId, ...]) -> None:
+        """Membership from before the run: everybody is a member of version 1 in everybody's view."""
+        if self.me in members:
+            self.versions[topic] = 1
+            self.topics[topic] = Membership(View.standing(members), Phase.IN)
+
+    def upon_join(self, topic: Topic) -> None:
+        """Algorithm 1, lines 4-8: start with a view of myself, and tell every node."""
+        topic_state = self.topics[topic] = Membership(View(), Phase.JOINING)
+        rank = self.change_rank(topic, Phase.JOINING)
+        topic_state.view.update([rank])
+        height = self.dimension
+        self.launch(Sub(self.change_id(topic), height, rank), None, self.everybody(height), None)
+
+    def upon_sub_answered(self, topic: Topic, answers: Pending) -> None:
+        """Everybody who takes part knows me now and I know them: ask what they have delivered."""
+        state = self.topics[topic]
+        state.view.update(answers.ranks.values())
+        merge(state.departed, answers.vector)
+        rank = self.change_rank(topic, Phase.CUTTING)
+        self.launch_change(Cut(self.change_id(topic), self.dimension, rank), state)
+
+    def upon_cut_answered(self, topic: Topic, answers: Pending) -> None:
+        """What nobody had delivered by then was published after everybody knew me: it will come to me."""
+        state = self.topics[topic]
+        cut = dict(state.departed)
+        merge(cut, answers.vector)
+        state.phase = Phase.IN
+        state.seen = {origin: Seen(upto) for origin, upto in cut.items()}
+        self.joined(topic, cut)
+        for message in state.early:
+            self.take(state, message)
+        state.early = []
+
+    def upon_leave(self, topic: Topic) -> None:
+        """Algorithm 1, lines 10-14. I go on forwarding until my own messages are settled."""
+        state = self.topics[topic]
+        state.phase = Phase.DRAINING
+        self.depart_if_drained(topic, state)
+
+    def depart_if_drained(self, topic: Topic, state: Membership) -> None:
+        if state.phase is Phase.DRAINING and not state.queue and not state.outstanding:
+            rank = self.change_rank(topic, Phase.LEAVING)
+            self.launch_change(Uns(self.change_id(topic), self.dimension, rank, self.delivered(topic, state)), state)
+
+    def upon_uns_answered(self, topic: Topic) -> None:
+        del self.topics[topic]  # waves under way keep the view that they need
+        self.departed(topic)
+
+    def change_rank(self, topic: Topic, phase: Phase) -> Rank:
+        """Enter a phase that others must hear of."""
+        state = self.topics[topic]
+        state.phase = phase
+        self.versions[topic] = self.versions.get(topic, 0) + 1
+        rank = self.rank(topic)
+        state.view.update([rank])
+        return rank
+
+    def change_id(self, topic: Topic) -> MessageId:
+        return MessageId(self.me, self.place.incarnation, topic, -self.versions[topic])
+
+    def rank(self, topic: Topic) -> Rank:
+        """What I say of myself on this topic."""
+        state = self.topics.get(topic)
+        rank = RANK[state.phase] if state is not None else GONE
+        return Rank(self.me, self.place.incarnation, self.versions.get(topic, 0), rank)
+
+    def delivered(self, topic: Topic, state: Membership) -> Vector:
+        """What I and those who left before me have delivered: closed under "follows", so a cut of it is too."""
+        vector = self.frontier(topic)
+        merge(vector, state.departed)
+        return vector
+
+    # Publishing
+
+    def upon_spread(self, message: Message) -> None:
+        """Algorithm 2, line 12."""
+        state = self.topics[message.id.topic]
+        state.queue.append(message)
+        self.pump(message.id.topic, state)
+
+    def pump(self, topic: Topic, state: Membership) -> None:
+        """Task START_MSG_PROPAGATION: as many waves as the window allows, as many messages as a wave allows."""
+        while state.queue and len(state.outstanding) < self.window:
+            messages = tuple(state.queue[: self.batch])
+            del state.queue[: self.batch]
+            id = messages[0].id
+            state.outstanding[id] = len(messages)
+            height = self.dimension
+            self.launch(Pub(id, height, messages), None, state.view.tree(self.me, height), state.view)
+
+    def upon_pub_acknowledged(self, id: MessageId) -> None:
+        """Line 31: a place in the window is free."""
+        state = self.topics[id.topic]
+        self.settle(id, state.outstanding.pop(id))
+        self.pump(id.topic, state)
+        self.depart_if_drained(id.topic, state)
+
+    def upon_pub(self, sender: NodeId, pub: Pub) -> None:
+        """Lines 40-53 and 62-68."""
+        state = self.topics.get(pub.id.topic)
+        if state is None or self.cannot_serve(state, pub.height):
+            self.refuse(sender, pub, state)
+            return
+        self.launch(pub, sender, state.view.tree(self.me, pub.height) if pub.height else {}, state.view)
+        if state.phase is Phase.JOINING or state.phase is Phase.CUTTING:
+            state.early.extend(pub.messages)
+        else:
+            for message in pub.messages:
+                self.take(state, message)
+
+    def take(self, state: Membership, message: Message) -> None:
+        """Hand a message up unless it came before (V8) or is at or below my cut."""
+        origin = message.id.origin
+        seen = state.seen.get(origin)
+        if seen is None:
+            seen = state.seen[origin] = Seen()
+        if message.since > seen.upto:
+            seen.raise_to(message.since)
+        if seen.add(message.id.seq):
+            self.arrive(message)
+        else:
+            self.note("skip", message.id)
+
+    # Waves
+
+    def everybody(self, height: int) -> dict[NodeId, int]:
+        """CHILDREN(i, *, height)."""
+        found = ((first(self.me, s, self.population), s - 1) for s in range(1, height + 1))
+        return {j: h for j, h in found if j is not None}
+
+    def launch_change(self, change: Wave, state: Membership) -> None:
+        """To all members by the tree, and by myself to those who are joining: the members may not know them yet."""
+        children = state.view.tree(self.me, change.height)
+        children.update(state.view.direct(self.me, besides=children))
+        self.launch(change, None, children, state.view)
+
+    def launch(self, packet: Wave, parent: NodeId | None, children: dict[NodeId, int], view: View | None) -> None:
+        """Pass a wave on; without children it is complete at once."""
+        if not children:
+            self.complete(Pending(packet, parent, view))
+            return
+        pending = self.pending[packet.id] = Pending(packet, parent, view)
+        self.pass_on(pending, children)
+
+    def pass_on(self, pending: Pending, children: dict[NodeId, int]) -> None:
+        pending.awaiting.update(children)
+        for child, height in children.items():
+            self.send(child, at_height(pending.packet, height))
+
+    def upon_sub(self, sender: NodeId, sub: Sub) -> None:
+        """Lines 41-42, 72: every node passes it on; whoever takes part remembers the joiner."""
+        state = self.topics.get(sub.id.topic)
+        if state is not None:
+            state.view.update([sub.rank])
+        self.launch(sub, sender, self.everybody(sub.height), None)
+
+    def upon_change(self, sender: NodeId, change: Cut | Uns) -> None:
+        """Line 72."""
+        state = self.topics.get(change.id.topic)
+        if state is None or self.cannot_serve(state, change.height):
+            self.refuse(sender, change, state)
+            return
+        if isinstance(change, Uns):
+            merge(state.departed, change.vector)
+        state.view.update([change.rank])
+        self.launch(change, sender, state.view.tree(self.me, change.height), state.view)
+
+    def cannot_serve(self, state: Membership, height: int) -> bool:
+        return state.phase is Phase.LEAVING or (state.phase is Phase.JOINING and height > 0)
+
+    def refuse(self, sender: NodeId, packet: Wave, state: Membership | None) -> None:
+        vector = self.delivered(packet.id.topic, state) if state is not None else {}
+        self.send(sender, Refuse(packet.id, self.rank(packet.id.topic), vector))
+
+    def upon_refuse(self, sender: NodeId, refusal: Refuse) -> None:
+        """The child cannot serve its subtree: the next member of its cluster takes it over."""
+        pending = self.pending.get(refusal.id)
+        if pending is None or sender not in pending.awaiting:
+            return
+        assert pending.view is not None, "nobody refuses a SUB"
+        height = pending.awaiting.pop(sender)
+        pending.view.update([refusal.rank])
+        merge(pending.vector, refusal.vector)
+        s = subtree(self.me, sender, height)
+        self.pass_on(pending, dict(pending.view.takers(self.me, s)) if s is not None else {})
+        self.complete_if_answered(pending)
+
+    def upon_ack(self, sender: NodeId, ack: Ack) -> None:
+        """Lines 55-61."""
+        pending = self.pending.get(ack.id)
+        if pending is not None and pending.awaiting.pop(sender, None) is not None:
+            self.complete_if_answered(pending)
+
+    def upon_answer(self, sender: NodeId, answer: Answer) -> None:
+        """Lines 55-61 for membership changes: gather what the subtree says."""
+        pending = self.pending.get(answer.id)
+        if pending is not None and pending.awaiting.pop(sender, None) is not None:
+            for rank in answer.ranks:
+                pending.ranks[rank.node] = rank
+            merge(pending.vector, answer.vector)
+            self.complete_if_answered(pending)
+
+    def complete_if_answered(self, pending: Pending) -> None:
+        if not pending.awaiting:
+            del self.pending[pending.packet.id]
+            self.complete(pending)
+
+    def complete(self, pending: Pending) -> None:
+        """The whole subtree has it: tell my parent, or go on if I am the root."""
+        packet = pending.packet
+        if pending.parent is not None:
+            if isinstance(packet, Pub):
+                self.send(pending.parent, Ack(packet.id))
+            else:
+                self.send(pending.parent, self.answer(pending))
+            return
+        match packet:
+            case Pub():
+                self.upon_pub_acknowledged(packet.id)
+            case Sub():
+                self.upon_sub_answered(packet.id.topic, pending)
+            case Cut():
+                self.upon_cut_answered(packet.id.topic, pending)
+            case Uns():
+                self.upon_uns_answered(packet.id.topic)
+            case _:
+                raise UnexpectedEvent(self, packet)
+
+    def answer(self, pending: Pending) -> Answer:
+        """SENDACKS (lines 95-98): my own word beside my subtree's."""
+        packet, topic = pending.packet, pending.packet.id.topic
+        state = self.topics.get(topic)
+        if state is None:
+            return Answer(packet.id, tuple(pending.ranks.values()), pending.vector)
+        ranks, vector = dict(pending.ranks), dict(pending.vector)
+        if isinstance(packet, Sub):
+            ranks[self.me] = self.rank(topic)
+        if isinstance(packet, Cut) or state.phase is Phase.LEAVING:
+            merge(vector, self.delivered(topic, state))
+        return Answer(packet.id, tuple(ranks.values()), vector)
+
+
+def at_height(packet: Wave, height: int) -> Wave:
+    """The same wave for a child that answers for fewer clusters."""
+    match packet:
+        case Pub():
+            return Pub(packet.id, height, packet.messages)
+        case Sub():
+            return Sub(packet.id, height, packet.rank)
+        case Cut():
+            return Cut(packet.id, height, packet.rank)
+        case Uns():
+            return Uns(packet.id, height, packet.rank, packet.vector)
+    raise TypeError(packet)

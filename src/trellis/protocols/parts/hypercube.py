@@ -1,0 +1,69 @@
+"""VCube: the virtual hypercube, without tables.
+
+Source:   Duarte, Bona, Ruoso 2014, as used by VCube-PS section 2 (Figure 1).
+Promises: the clusters of a node partition all other ids; a tree by clusters reaches every member once.
+Departs:  the size need not be a power of two. An absent id is treated as a faulty one: it is never first.
+
+The recursive c(i, s) of the paper in closed form: its x-th node is `i xor x` for x in [2**(s-1), 2**s). So the order
+of a cluster is the order of x, a cluster is an aligned block of ids, and "the first member" is a scan upward.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Container, Iterator, Sequence
+
+from trellis.words import NodeId
+
+
+def dimension(size: int) -> int:
+    """How many clusters a node of a system of this size has: log2 of the next power of two."""
+    return (size - 1).bit_length()
+
+
+def c(i: NodeId, s: int) -> list[NodeId]:
+    """The nodes of cluster s of node i, in the order of the paper's c(i, s)."""
+    return [i ^ x for x in range(1 << (s - 1), 1 << s)]
+
+
+def cluster(i: NodeId, j: NodeId) -> int:
+    """The s for which j stands in c(i, s)."""
+    return (i ^ j).bit_length()
+
+
+def first(i: NodeId, s: int, members: Container[NodeId]) -> NodeId | None:
+    """The first member of c(i, s), if it has one."""
+    for x in range(1 << (s - 1), 1 << s):
+        if i ^ x in members:
+            return i ^ x
+    return None
+
+
+def children(i: NodeId, members: Container[NodeId], h: int) -> list[NodeId]:
+    """CHILDREN(i, t, h): the first member of each of the clusters 1..h."""
+    found = (first(i, s, members) for s in range(1, h + 1))
+    return [j for j in found if j is not None]
+
+
+def block(i: NodeId, s: int) -> range:
+    """The ids of c(i, s), ascending: a cluster is an aligned block of 2**(s-1) ids."""
+    width = 1 << (s - 1)
+    start = (i ^ width) & -width
+    return range(start, start + width)
+
+
+def any_in(block: range, members: Sequence[NodeId]) -> bool:
+    """Whether the block holds one of these members (ascending)."""
+    at = bisect_left(members, block.start)
+    return at < len(members) and members[at] < block.stop
+
+
+def path(root: NodeId, leaf: NodeId, present: Container[NodeId]) -> Iterator[NodeId]:
+    """The nodes from root to leaf in the tree over all present ids, both ends included."""
+    at = root
+    yield at
+    while at != leaf:
+        hop = first(at, cluster(at, leaf), present)
+        assert hop is not None, f"node {leaf} is not present"
+        at = hop
+        yield at

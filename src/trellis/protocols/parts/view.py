@@ -1,0 +1,104 @@
+"""Who takes part in a topic, as one node has heard it.
+
+Source:   VCube-PS's `view[t]` and UPDATE (Algorithm 2, lines 75-82).
+Departs:  three ranks instead of SUB/UNS: a node is *joining* until it knows all others, so that nobody gives it a
+          subtree before it can serve one (V1). A restart counts as newer than anything of the life before (V7).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from functools import lru_cache
+
+import msgspec
+
+from trellis.protocols.parts.hypercube import block, cluster, first
+from trellis.words import NodeId
+
+JOINING = 1  # gets messages, forwards none
+MEMBER = 2  # gets and forwards
+GONE = 3
+
+
+class Rank(msgspec.Struct, frozen=True):
+    """What a node says of itself. The version counts its changes on the topic within one incarnation."""
+
+    node: NodeId
+    incarnation: int
+    version: int
+    rank: int
+
+    def newer_than(self, other: Rank | None) -> bool:
+        return other is None or (self.incarnation, self.version) > (other.incarnation, other.version)
+
+
+class View:
+    """The newest rank of every node that was ever heard of on a topic: at most one entry per node."""
+
+    def __init__(self) -> None:
+        self.ranks: dict[NodeId, Rank] = {}
+        self.members: dict[NodeId, None] = {}  # rank MEMBER; a dict, because its order is the same every time
+        self.joining: dict[NodeId, None] = {}  # rank JOINING
+        self.shared = False  # `ranks` and `members` are also other nodes': copy before the first change
+
+    @classmethod
+    def standing(cls, members: tuple[NodeId, ...]) -> View:
+        """Members from before the run, at version 1. All nodes share the tables until something changes."""
+        view = cls()
+        view.ranks, view.members = standing_tables(members)
+        view.shared = True
+        return view
+
+    def update(self, ranks: Iterable[Rank]) -> None:
+        """UPDATE: the newer word of each node holds."""
+        for rank in ranks:
+            node = rank.node
+            if not rank.newer_than(self.ranks.get(node)):
+                continue
+            if self.shared:
+                self.ranks, self.members, self.shared = dict(self.ranks), dict(self.members), False
+            self.ranks[node] = rank
+            self.members.pop(node, None)
+            self.joining.pop(node, None)
+            if rank.rank == MEMBER:
+                self.members[node] = None
+            elif rank.rank == JOINING:
+                self.joining[node] = None
+
+    def takers(self, i: NodeId, s: int) -> Iterator[tuple[NodeId, int]]:
+        """Who takes over cluster s of node i, each with the height of the subtree that it answers for.
+
+        The first member takes the whole cluster. Where there is none, every joining node gets a copy of its own: it
+        does not know the others yet, so its height is 0.
+        """
+        taker = first(i, s, self.members)
+        if taker is not None:
+            yield taker, s - 1
+        elif self.joining:
+            ids = block(i, s)
+            for node in sorted(self.joining):
+                if node in ids:
+                    yield node, 0
+
+    def tree(self, i: NodeId, height: int) -> dict[NodeId, int]:
+        """CHILDREN(i, t, height), each with its own height."""
+        if not self.joining:
+            members = self.members
+            return {j: s - 1 for s in range(1, height + 1) if (j := first(i, s, members)) is not None}
+        return {j: h for s in range(1, height + 1) for j, h in self.takers(i, s)}
+
+    def direct(self, i: NodeId, besides: Iterable[NodeId]) -> dict[NodeId, int]:
+        """Joining nodes that node i must tell itself, because members on the way may not know them yet."""
+        told = set(besides)
+        return {j: 0 for j in sorted(self.joining) if j != i and j not in told}
+
+
+@lru_cache(maxsize=256)
+def standing_tables(members: tuple[NodeId, ...]) -> tuple[dict[NodeId, Rank], dict[NodeId, None]]:
+    return {node: Rank(node, 0, 1, MEMBER) for node in members}, dict.fromkeys(members)
+
+
+def subtree(i: NodeId, j: NodeId, height: int) -> int | None:
+    """The cluster that i gave to j with this height, or None when j got a copy for itself alone."""
+    s = cluster(i, j)
+    return s if height == s - 1 else None

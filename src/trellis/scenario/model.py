@@ -1,0 +1,246 @@
+"""One run described completely: stack, size, subscriptions, workload, network, seed, end.
+
+Promises: a scenario is a value. Two equal scenarios have one fingerprint and give one trace. What a file leaves out has
+          a default here and nowhere else; every limit that a single key has is written beside that key.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from typing import Annotated, Literal
+
+import msgspec
+from msgspec import Meta
+
+from trellis.words import NodeId, Time, Topic
+
+Count = Annotated[int, Meta(ge=1)]
+Moment = Annotated[int, Meta(ge=0)]
+Share = Annotated[float, Meta(ge=0.0, le=1.0)]
+Name = Annotated[str, Meta(min_length=1, max_length=256)]
+
+
+class Section(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """A table of the file. A key that is not listed is refused."""
+
+
+class StackSpec(Section, frozen=True):
+    """Which order over which overlay, with the overlay's options."""
+
+    overlay: str
+    ordering: str
+    window: Count | None = None  # vcube: waves on their way per source and topic
+    batch: Count | None = None  # vcube: messages per wave
+    brokers: Count | None = None  # brokers: how many
+
+    def options(self) -> dict[str, int]:
+        given = {"window": self.window, "batch": self.batch, "brokers": self.brokers}
+        return {name: value for name, value in given.items() if value is not None}
+
+
+class Nodes(Section, frozen=True):
+    """How many nodes; any number, the hypercube is the next power of two."""
+
+    count: Annotated[int, Meta(ge=1, le=1 << 20)]
+
+
+# Subscriptions: who is in, who comes and goes.
+
+
+class Fraction(Section, frozen=True, tag_field="kind", tag="fraction"):
+    """A share of the nodes subscribes to each topic, from the start."""
+
+    fraction: Share
+    topics: Count = 1  # t0, t1, ...; each draws its own subscribers
+    announce: bool = False  # true: they subscribe at time 0, with all the traffic of it
+
+
+class Change(Section, frozen=True):
+    """One node joins or leaves one topic at one time."""
+
+    at: Moment
+    node: Moment
+    topic: Name
+    do: Literal["join", "leave"]
+
+
+class Explicit(Section, frozen=True, tag_field="kind", tag="explicit"):
+    """Who subscribes from the start, by topic, and every change by name."""
+
+    members: dict[str, list[NodeId]]
+    changes: list[Change] = []
+    announce: bool = False
+
+
+class Sessions(Section, frozen=True, tag_field="kind", tag="sessions"):
+    """Churn by session time: whoever's session ends leaves, and a node that is out joins in its place."""
+
+    subscribers: Count
+    session: Count  # mean length; exponential
+    announce: bool = False
+
+
+class Burst(Section, frozen=True, tag_field="kind", tag="burst"):
+    """A share of the nodes subscribes; at one time a share of those leave and as many others join."""
+
+    fraction: Share
+    churn: Share
+    at: Moment = 0
+    announce: bool = False
+
+
+Subscriptions = Fraction | Explicit | Sessions | Burst
+
+
+# Workload: who says what, when.
+
+
+class OnceEach(Section, frozen=True, tag_field="kind", tag="once-each"):
+    """Every publisher publishes once on each of its topics, at a time drawn uniformly in [0, window]."""
+
+    publishers: Share  # of the nodes, at least one; always subscribers
+    window: Moment
+
+
+class Periodic(Section, frozen=True, tag_field="kind", tag="periodic"):
+    """One message per interval on one topic, by a subscriber drawn anew each time."""
+
+    interval: Count
+    messages: Count | None = None  # else until `end`
+    spacing: Literal["fixed", "poisson"] = "fixed"
+
+
+class Replies(Section, frozen=True, tag_field="kind", tag="replies"):
+    """A discussion: `openers` speak at time 0; whoever has heard all of them thinks for a while and replies once."""
+
+    openers: Count = 1
+    think: Moment = 1000  # thinking time is drawn uniformly in [0, think]
+
+
+class Topics(Section, frozen=True, tag_field="kind", tag="topics"):
+    """Every node speaks on average once per interval, each time on a topic drawn by a popularity law."""
+
+    messages: Count  # in all
+    interval: Count
+    law: Literal["uniform", "zipf"] = "uniform"
+    exponent: Annotated[float, Meta(ge=0.0)] = 0.825
+
+
+class AtOnce(Section, frozen=True, tag_field="kind", tag="at-once"):
+    """One source publishes all its messages at one time."""
+
+    messages: Count
+    at: Moment = 0
+
+
+class Publication(Section, frozen=True):
+    """One message by name."""
+
+    at: Moment
+    node: Moment
+    topic: Name
+    payload: str = ""
+
+
+class Script(Section, frozen=True, tag_field="kind", tag="explicit"):
+    """Every publication by name."""
+
+    messages: list[Publication]
+
+
+Workload = OnceEach | Periodic | Replies | Topics | AtOnce | Script
+
+
+# Network: how long a packet takes.
+
+
+class Queue(Section, frozen=True, tag_field="kind", tag="queue"):
+    """The papers' model: one packet per `service` leaves a node's only queue, then takes `propagation`."""
+
+    service: Moment
+    propagation: Count
+
+
+class Random(Section, frozen=True, tag_field="kind", tag="random"):
+    """Each packet takes a time drawn uniformly in [low, high]."""
+
+    low: Count
+    high: Count
+    service: Moment = 0
+    fifo: bool = True  # a packet does not overtake another one of the same link
+
+
+class Matrix(Section, frozen=True, tag_field="kind", tag="matrix"):
+    """A time per pair of nodes, from the file's rows or from a CSV file beside it."""
+
+    rows: list[list[Count]] = []
+    file: str = ""
+    service: Moment = 0
+
+
+class Cycles(Section, frozen=True, tag_field="kind", tag="cycles"):
+    """Rounds: what is sent in one round arrives in the next; times are round numbers."""
+
+
+Network = Queue | Random | Matrix | Cycles
+
+
+class Scenario(Section, frozen=True):
+    """All that decides a run."""
+
+    name: Name
+    seed: Annotated[int, Meta(ge=0, le=(1 << 63) - 1)]
+    stack: StackSpec
+    nodes: Nodes
+    subscriptions: Subscriptions
+    workload: Workload
+    network: Network
+    end: Moment | None = None  # stop here; else when nothing is left to happen
+
+    def fingerprint(self) -> str:
+        """Of the content: the same scenario has the same one everywhere."""
+        return hashlib.sha256(self.to_json()).hexdigest()[:16]
+
+    def to_json(self) -> bytes:
+        return msgspec.json.encode(self, order="deterministic")
+
+    def with_seed(self, seed: int) -> Scenario:
+        return msgspec.structs.replace(self, seed=seed)
+
+    def topic_names(self) -> list[Topic]:
+        match self.subscriptions:
+            case Fraction():
+                return [f"t{n}" for n in range(self.subscriptions.topics)]
+            case Explicit():
+                named = [*self.subscriptions.members, *(change.topic for change in self.subscriptions.changes)]
+                return sorted(set(named))
+            case _:
+                return ["t0"]
+
+
+__all__ = [
+    "AtOnce",
+    "Burst",
+    "Change",
+    "Cycles",
+    "Explicit",
+    "Fraction",
+    "Matrix",
+    "Network",
+    "Nodes",
+    "OnceEach",
+    "Periodic",
+    "Publication",
+    "Queue",
+    "Random",
+    "Replies",
+    "Scenario",
+    "Script",
+    "Section",
+    "Sessions",
+    "StackSpec",
+    "Subscriptions",
+    "Time",
+    "Topics",
+    "Workload",
+]

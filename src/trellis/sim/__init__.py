@@ -1,0 +1,37 @@
+"""Scenario -> trace, on one machine, the same every time."""
+
+from __future__ import annotations
+
+import time
+from typing import NamedTuple
+
+from trellis.errors import UnsupportedByEngine
+from trellis.scenario.model import Cycles, Scenario
+from trellis.sim.cycles import CycleHost
+from trellis.sim.host import BUILD, Host, Progress
+from trellis.trace.table import Trace
+
+ENGINES = ("reference",)
+
+
+class Run(NamedTuple):
+    """A run that is over."""
+
+    scenario: Scenario
+    trace: Trace
+    engine: str
+    events: int  # steps of machines and calls of applications
+    seconds: float
+
+
+def run(
+    scenario: Scenario, engine: str = "reference", progress: Progress | None = None, build: BUILD | None = None
+) -> Run:
+    """Run a scenario to its end. `build` puts other machines in its place, for tests that break one on purpose."""
+    if engine not in ENGINES:
+        raise UnsupportedByEngine(f"engine {engine!r}: no such engine; there are {', '.join(ENGINES)}")
+    kind = CycleHost if isinstance(scenario.network, Cycles) else Host
+    host = kind(scenario, build)
+    began = time.perf_counter()
+    trace = host.run(progress)
+    return Run(scenario, trace, engine, host.events, time.perf_counter() - began)

@@ -1,0 +1,175 @@
+"""The event-driven host: a scenario in, a trace out.
+
+Promises: the same scenario gives the same rows, on any machine and under any hash seed. A machine is only ever
+          called through `step`; what it asks for is carried out here and nowhere else.
+"""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Callable, Iterable
+
+from trellis import protocols
+from trellis.effects import CancelTimer, Confirm, Deliver, Effect, Note, Send, SetTimer, Settle
+from trellis.errors import LocalProtocolError, UnexpectedEvent
+from trellis.events import Event, Publish, Receive, Standing, Subscribe, Timeout, Unsubscribe
+from trellis.machine import Machine, Place
+from trellis.scenario.model import Scenario
+from trellis.scenario.plan import Action, Plan, plan
+from trellis.sim.calendar import APPLICATION, PACKET, TIMER, Calendar
+from trellis.sim.network import Line, network_of
+from trellis.trace.table import Recorder, Trace
+from trellis.words import Message, MessageId, NodeId, Time
+
+Progress = Callable[[Time, int], None]  # now, events so far
+PROGRESS_EVERY = 1 << 14
+BUILD = Callable[[Place], Machine]
+
+
+class Host:
+    """All nodes of one run. `step` works off the next time; faults will be events and rules of the network."""
+
+    def __init__(self, scenario: Scenario, build: BUILD | None = None) -> None:
+        self.scenario = scenario
+        self.plan: Plan = plan(scenario)
+        self.network: Line = network_of(scenario)
+        self.calendar = Calendar()
+        self.recorder = Recorder()
+        self.machines = [(build or builder(scenario))(place) for place in places(scenario)]
+        self.packets = [0] * scenario.nodes.count  # sent by each node so far
+        self.timers: dict[tuple[NodeId, str], int] = {}  # armed timers -> the number of their entry
+        self.timers_set = 0
+        self.heard: dict[NodeId, int] = {}  # openings of the discussion delivered by each node
+        self.now: Time = 0
+        self.events = 0
+        self.begin()
+
+    def begin(self) -> None:
+        for topic, members in self.plan.standing.items():
+            if not self.scenario.subscriptions.announce:
+                for node, machine in enumerate(self.machines):
+                    self.carry_out(node, machine.step(0, Standing(topic, members)))
+        for number, (at, node, event) in enumerate(self.plan.actions):
+            self.calendar.push(at, (node, APPLICATION, 0, number, event))
+
+    def run(self, progress: Progress | None = None) -> Trace:
+        """Work everything off, until nothing is left or the scenario ends."""
+        end = self.scenario.end
+        collecting = gc.isenabled()
+        gc.disable()  # the rows stay and the rest is freed by reference counts: a collector would only search in vain
+        try:
+            due = PROGRESS_EVERY
+            while (at := self.calendar.next_time()) is not None and (end is None or at <= end):
+                self.step()
+                if progress is not None and self.events >= due:
+                    progress(self.now, self.events)
+                    due = self.events + PROGRESS_EVERY
+        finally:
+            if collecting:
+                gc.enable()
+        return self.recorder.trace()
+
+    def step(self) -> None:
+        """One round of one time."""
+        now, entries = self.calendar.pop()
+        self.now = now
+        machines, record = self.machines, self.recorder.rows.append
+        self.events += len(entries)
+        for node, kind, peer, number, event in entries:
+            if kind == PACKET:
+                packet = event.packet  # type: ignore[union-attr]
+                record((now, node, "receive", packet.id, packet.kind, peer, 0, packet.count, 0))
+            elif kind == TIMER:
+                if self.timers.get((node, event.name)) != number:  # type: ignore[union-attr]
+                    continue  # cancelled, or set again
+                del self.timers[node, event.name]  # type: ignore[union-attr]
+            elif kind == APPLICATION:
+                self.act(node, event)
+                continue
+            self.carry_out(node, machines[node].step(now, event))
+
+    def act(self, node: NodeId, event: Event) -> None:
+        """An application's call. A refusal is a row of the trace, not the end of the run."""
+        id = MessageId(node, 0, event.topic, 0)  # type: ignore[union-attr]
+        match event:
+            case Subscribe():
+                self.record("subscribe", node, id)
+            case Unsubscribe():
+                self.record("unsubscribe", node, id)
+        try:
+            self.carry_out(node, self.machines[node].step(self.now, event))
+        except UnexpectedEvent:
+            raise
+        except LocalProtocolError:
+            self.record("refuse", node, id)
+
+    def carry_out(self, node: NodeId, effects: Iterable[Effect]) -> None:
+        for effect in effects:
+            kind = type(effect)
+            if kind is Send:
+                self.send(node, effect)  # type: ignore[arg-type]
+            elif kind is Deliver:
+                message = effect.message  # type: ignore[union-attr]
+                self.recorder.rows.append((self.now, node, "deliver", message.id, "", -1, 0, 0, 0))
+                if self.plan.discussion is not None:
+                    self.listen(node, message)
+            else:
+                self.carry_out_rare(node, effect)
+
+    def carry_out_rare(self, node: NodeId, effect: Effect) -> None:
+        match effect:
+            case Note():
+                self.recorder.rows.append((self.now, node, effect.kind, effect.id, "", -1, 0, 0, effect.barrier))
+            case Confirm():
+                self.record("confirm", node, MessageId(node, 0, effect.topic, 0))
+            case Settle():
+                self.recorder.rows.append((self.now, node, "settle", effect.id, "", -1, 0, effect.count, 0))
+            case SetTimer():
+                self.timers_set += 1
+                self.timers[node, effect.name] = self.timers_set
+                entry = (node, TIMER, 0, self.timers_set, Timeout(effect.name))
+                self.calendar.push(self.now + max(1, effect.delay), entry)
+            case CancelTimer():
+                self.timers.pop((node, effect.name), None)
+            case _:
+                raise UnexpectedEvent(self, effect)
+
+    def send(self, node: NodeId, effect: Send) -> None:
+        to, packet, now = effect.to, effect.packet, self.now
+        number = self.packets[node] = self.packets[node] + 1
+        departure = self.network.departure(now, node)
+        self.recorder.rows.append(
+            (now, node, "send", packet.id, packet.kind, to, departure - now, packet.count, 0),
+        )
+        arrival = self.network.flight(node, to, number, departure)
+        self.calendar.push(arrival, (to, PACKET, node, number, Receive(node, packet)))
+
+    def listen(self, node: NodeId, message: Message) -> None:
+        """The application of a discussion: reply once, after all openings and some thought."""
+        discussion = self.plan.discussion
+        assert discussion is not None
+        if message.id.source not in discussion.openers or node not in discussion.thinking:
+            return
+        self.heard[node] = self.heard.get(node, 0) + 1
+        if self.heard[node] == len(discussion.openers):
+            reply = Action(self.now + discussion.thinking[node], node, Publish(discussion.topic, b"reply"))
+            self.calendar.push(reply.at, (node, APPLICATION, 1, 0, reply.event))
+
+    def record(self, kind: str, node: NodeId, id: MessageId) -> None:
+        self.recorder.rows.append((self.now, node, kind, id, "", -1, 0, 0, 0))
+
+
+def builder(scenario: Scenario) -> BUILD:
+    """How the scenario's stack is made at one place."""
+    spec = scenario.stack
+
+    def build(place: Place) -> Machine:
+        return protocols.build(spec.overlay, spec.ordering, place, spec.options())
+
+    return build
+
+
+def places(scenario: Scenario) -> Iterable[Place]:
+    count = scenario.nodes.count
+    return (Place(me, count, seed=scenario.seed) for me in range(count))
+

@@ -1,0 +1,74 @@
+"""How long a packet takes: the networks that a scenario can name.
+
+Source:   VCube-PS section 4, the packet-switched model: one outgoing queue per node, then the link.
+Promises: a packet's time depends on the seed, the link and the sender's own count of packets, never on the order in
+          which the engine happens to work.
+"""
+
+from __future__ import annotations
+
+from trellis import draw
+from trellis.scenario.model import Matrix, Queue, Random, Scenario
+from trellis.words import NodeId, Time
+
+
+class Line:
+    """The outgoing queue of every node, and a constant time on every link."""
+
+    def __init__(self, count: int, service: int, propagation: int) -> None:
+        self.service = service
+        self.propagation = propagation
+        self.free: list[Time] = [0] * count  # when each node's queue will be empty
+
+    def departure(self, now: Time, sender: NodeId) -> Time:
+        """When a packet put into the queue now has left it."""
+        free = self.free[sender]
+        leaves = (free if free > now else now) + self.service
+        self.free[sender] = leaves
+        return leaves
+
+    def flight(self, sender: NodeId, to: NodeId, number: int, departure: Time) -> Time:
+        """When a packet that left then arrives."""
+        return departure + self.propagation
+
+
+class Drawn(Line):
+    """A time drawn for each packet. On a FIFO link nothing is overtaken: it arrives with the one before at the least."""
+
+    def __init__(self, count: int, spec: Random, seed: int) -> None:
+        super().__init__(count, spec.service, 0)
+        self.spec = spec
+        self.seed = seed
+        self.last: dict[tuple[NodeId, NodeId], Time] = {}
+
+    def flight(self, sender: NodeId, to: NodeId, number: int, departure: Time) -> Time:
+        word = draw.draw(self.seed, draw.LATENCY, sender, to, number)
+        arrives = departure + draw.between(word, self.spec.low, self.spec.high)
+        if self.spec.fifo:
+            arrives = max(arrives, self.last.get((sender, to), 0))
+            self.last[sender, to] = arrives
+        return arrives
+
+
+class Measured(Line):
+    """A time per pair of nodes."""
+
+    def __init__(self, count: int, spec: Matrix) -> None:
+        super().__init__(count, spec.service, 0)
+        self.rows = spec.rows
+
+    def flight(self, sender: NodeId, to: NodeId, number: int, departure: Time) -> Time:
+        return departure + self.rows[sender][to]
+
+
+def network_of(scenario: Scenario) -> Line:
+    count, spec = scenario.nodes.count, scenario.network
+    match spec:
+        case Queue():
+            return Line(count, spec.service, spec.propagation)
+        case Random():
+            return Drawn(count, spec, scenario.seed)
+        case Matrix():
+            return Measured(count, spec)
+        case _:
+            return Line(count, 0, 1)  # rounds: a packet arrives in the next one

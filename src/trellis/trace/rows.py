@@ -1,0 +1,92 @@
+"""The columns of a trace, defined once.
+
+Promises: the row type, the NumPy dtype, the Arrow schema and the Spark schema are all derived from `COLUMNS`. Every
+          host writes these columns; every audit, metric and figure reads only them.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import pyarrow as pa
+
+
+class Column(NamedTuple):
+    name: str
+    type: type  # int or str
+    bits: int  # of an int
+    about: str
+
+
+COLUMNS = (
+    Column("position", int, 64, "place of the row in its log: rows of one node in this order are what it lived through"),
+    Column("at", int, 64, "time"),
+    Column("node", int, 32, "where it happened"),
+    Column("kind", str, 0, "what happened, one of KINDS"),
+    Column("topic", str, 0, "of the message or the membership change"),
+    Column("source", int, 32, "who published or changed its membership"),
+    Column("incarnation", int, 32, "which life of the source"),
+    Column("seq", int, 64, "number of the message on its topic; membership changes may count downward from -1"),
+    Column("packet", str, 0, "kind of packet that was sent or received, else empty"),
+    Column("peer", int, 32, "the other end of the link, else -1"),
+    Column("wait", int, 64, "send: time until the packet left the outgoing queue, its own service included"),
+    Column("count", int, 32, "send, receive, settle: messages concerned, numbered from seq on"),
+    Column("barrier", int, 32, "spread: direct predecessors that the message names"),
+)
+
+# What can happen. The order here has no meaning.
+KINDS = {
+    "subscribe": "the application asked to join (a standing subscription has none)",
+    "confirm": "the subscription stands: what is published from now on is owed",
+    "unsubscribe": "the application asked to leave",
+    "publish": "the application published, and was not refused",
+    "spread": "the message was stamped with what it follows and handed to the overlay",
+    "send": "a packet was put into the outgoing queue",
+    "receive": "a packet arrived",
+    "deliver": "the message was handed to the application",
+    "skip": "the message came again, or from before the subscription, and was dropped on purpose",
+    "settle": "every confirmed subscriber has these messages",
+    "refuse": "an application's call was refused",
+}
+
+NAMES = tuple(column.name for column in COLUMNS)
+
+
+class Row(NamedTuple):
+    """One row, as the plain audits read it. The fields are those of COLUMNS (a test holds them together)."""
+
+    position: int
+    at: int
+    node: int
+    kind: str
+    topic: str
+    source: int
+    incarnation: int
+    seq: int
+    packet: str
+    peer: int
+    wait: int
+    count: int
+    barrier: int
+
+
+def numpy_dtype() -> np.dtype[np.void]:
+    """Strings as codes into their column's dictionary."""
+    return np.dtype([(c.name, f"<i{c.bits // 8}" if c.type is int else "<i4") for c in COLUMNS])
+
+
+def arrow_schema() -> pa.Schema:
+    return pa.schema([pa.field(c.name, arrow_type(c), nullable=False) for c in COLUMNS])
+
+
+def arrow_type(column: Column) -> pa.DataType:
+    if column.type is str:
+        return pa.dictionary(pa.int32(), pa.string())
+    return pa.int64() if column.bits == 64 else pa.int32()
+
+
+def spark_ddl() -> str:
+    """The schema as Spark reads it, without importing Spark."""
+    names = {64: "BIGINT", 32: "INT", 0: "STRING"}
+    return ", ".join(f"`{c.name}` {names[c.bits]} NOT NULL" for c in COLUMNS)
