@@ -8,46 +8,46 @@ from trellis.events import Arrive, Departed, Join, Joined, Leave, Spread
 from trellis.words import Message, MessageId, NodeId, Packet, Topic
 
 
-class Send(msgspec.Struct, frozen=True):
+class Send(msgspec.Struct, frozen=True, gc=False):
     """Carry a packet to a peer. It may be lost."""
 
     to: NodeId
     packet: Packet
 
 
-class Deliver(msgspec.Struct, frozen=True):
+class Deliver(msgspec.Struct, frozen=True, gc=False):
     """Hand a message to the application, in the order of these effects."""
 
     message: Message
 
 
-class Confirm(msgspec.Struct, frozen=True):
+class Confirm(msgspec.Struct, frozen=True, gc=False):
     """Tell the application that its subscription stands: what is published from now on reaches it."""
 
     topic: Topic
 
 
-class Settle(msgspec.Struct, frozen=True):
+class Settle(msgspec.Struct, frozen=True, gc=False):
     """Tell the application that every confirmed subscriber has its messages from `id` on, `count` of them."""
 
     id: MessageId
     count: int
 
 
-class SetTimer(msgspec.Struct, frozen=True):
+class SetTimer(msgspec.Struct, frozen=True, gc=False):
     """Wake this machine with `Timeout(name)` after a delay of at least one unit. Setting it again moves it."""
 
     name: str
     delay: int
 
 
-class CancelTimer(msgspec.Struct, frozen=True):
+class CancelTimer(msgspec.Struct, frozen=True, gc=False):
     """Forget a timer. It may not exist."""
 
     name: str
 
 
-class Note(msgspec.Struct, frozen=True):
+class Note(msgspec.Struct, frozen=True, gc=False):
     """Write a row of this kind about a message into the trace. It changes nothing in the world."""
 
     kind: str

@@ -7,45 +7,45 @@ import msgspec
 from trellis.words import Message, NodeId, Packet, Topic, Vector
 
 
-class Publish(msgspec.Struct, frozen=True):
+class Publish(msgspec.Struct, frozen=True, gc=False):
     """The application at this node publishes on a topic. It may not be subscribed: then it is refused."""
 
     topic: Topic
     payload: bytes
 
 
-class Subscribe(msgspec.Struct, frozen=True):
+class Subscribe(msgspec.Struct, frozen=True, gc=False):
     """The application wants the messages of a topic. It is a member only once `Confirm` came back."""
 
     topic: Topic
 
 
-class Unsubscribe(msgspec.Struct, frozen=True):
+class Unsubscribe(msgspec.Struct, frozen=True, gc=False):
     """The application wants no more messages of a topic. What it published before still goes out."""
 
     topic: Topic
 
 
-class Receive(msgspec.Struct, frozen=True):
+class Receive(msgspec.Struct, frozen=True, gc=False):
     """A packet arrived from a peer. It may be a duplicate, late, or out of order."""
 
     sender: NodeId
     packet: Packet
 
 
-class Timeout(msgspec.Struct, frozen=True):
+class Timeout(msgspec.Struct, frozen=True, gc=False):
     """A timer that this machine set has run out. It may have become pointless meanwhile."""
 
     name: str
 
 
-class Cycle(msgspec.Struct, frozen=True):
+class Cycle(msgspec.Struct, frozen=True, gc=False):
     """One more round of a cycle-driven host began."""
 
     number: int
 
 
-class Standing(msgspec.Struct, frozen=True):
+class Standing(msgspec.Struct, frozen=True, gc=False):
     """These nodes have subscribed to the topic since before the run began. Every node is told, subscriber or not."""
 
     topic: Topic
@@ -55,19 +55,19 @@ class Standing(msgspec.Struct, frozen=True):
 # Between the layers of a stack: downward from the ordering ...
 
 
-class Join(msgspec.Struct, frozen=True):
+class Join(msgspec.Struct, frozen=True, gc=False):
     """The ordering wants the overlay to bring a topic's messages. Only while the overlay is out of the topic."""
 
     topic: Topic
 
 
-class Leave(msgspec.Struct, frozen=True):
+class Leave(msgspec.Struct, frozen=True, gc=False):
     """The ordering wants out of a topic. Only while the overlay is in it; what was spread before still goes out."""
 
     topic: Topic
 
 
-class Spread(msgspec.Struct, frozen=True):
+class Spread(msgspec.Struct, frozen=True, gc=False):
     """The ordering hands a message down, to be brought to every subscriber. Only while the overlay is in the topic."""
 
     message: Message
@@ -76,20 +76,20 @@ class Spread(msgspec.Struct, frozen=True):
 # ... and upward from the overlay.
 
 
-class Joined(msgspec.Struct, frozen=True):
+class Joined(msgspec.Struct, frozen=True, gc=False):
     """The overlay is in the topic. Every message beyond the cut will arrive, and none at or below it."""
 
     topic: Topic
     cut: Vector
 
 
-class Departed(msgspec.Struct, frozen=True):
+class Departed(msgspec.Struct, frozen=True, gc=False):
     """The overlay is out of the topic."""
 
     topic: Topic
 
 
-class Arrive(msgspec.Struct, frozen=True):
+class Arrive(msgspec.Struct, frozen=True, gc=False):
     """The overlay brings a message: once, but in any order."""
 
     message: Message

@@ -14,10 +14,10 @@ import msgspec
 
 from trellis.effects import CancelTimer, Confirm, Deliver, Effect, Note, Send, SetTimer, Settle
 from trellis.events import Event
-from trellis.words import Message, MessageId, NodeId, Packet, Time, Topic
+from trellis.words import Message, MessageId, NodeId, Origin, Packet, Time, Topic
 
 
-class Place(msgspec.Struct, frozen=True):
+class Place(msgspec.Struct, frozen=True, gc=False):
     """Where a machine stands: what it may know of the world before the first event."""
 
     me: NodeId
@@ -32,6 +32,7 @@ class Machine(ABC):
     def __init__(self, place: Place) -> None:
         self.place = place
         self.me = place.me
+        self.origin: Origin = (place.me, place.incarnation)
         self.now: Time = 0
         self.outbox: list[Effect] = []
 

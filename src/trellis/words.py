@@ -2,7 +2,8 @@
 
 A *message* is what an application published, a *packet* is what a link carries, an *event* is what happens to a
 machine, an *effect* is what a machine asks for. All four are small frozen values: they can be compared, logged,
-pickled to a Spark worker and encoded for the wire (decision 0001 says why they are msgspec structs).
+pickled to a Spark worker and encoded for the wire (decision 0001 says why they are
+msgspec structs; they refer to no cycles, so the collector need not follow them)
 """
 
 from __future__ import annotations
@@ -16,46 +17,49 @@ Topic = str
 Time = int  # whole units: microseconds in a live run, the scenario's unit of time in a simulated one
 Origin = tuple[int, int]  # (source, incarnation): one life of one publisher
 Vector = dict[Origin, int]  # per origin, the highest sequence number known
-Barrier = tuple[tuple[Origin, int], ...]  # direct predecessors on one topic: one number per origin
 
 
-class MessageId(msgspec.Struct, frozen=True, order=True, cache_hash=True):
+class MessageId(msgspec.Struct, frozen=True, gc=False, order=True, cache_hash=True):
     """One message for ever: the sequence counts per topic, the incarnation makes a restart safe."""
 
-    source: NodeId
-    incarnation: int
+    origin: Origin
     topic: Topic
     seq: int
 
     @property
-    def origin(self) -> Origin:
-        return (self.source, self.incarnation)
+    def source(self) -> NodeId:
+        return self.origin[0]
+
+    @property
+    def incarnation(self) -> int:
+        return self.origin[1]
 
     def __str__(self) -> str:
         """`3:7@news`, or `3.1:7@news` for the second life of node 3."""
-        life = f".{self.incarnation}" if self.incarnation else ""
-        return f"{self.source}{life}:{self.seq}@{self.topic}"
+        source, incarnation = self.origin
+        life = f".{incarnation}" if incarnation else ""
+        return f"{source}{life}:{self.seq}@{self.topic}"
 
 
-class Message(msgspec.Struct, frozen=True):
+Barrier = frozenset[MessageId]  # direct predecessors on one topic
+NOTHING: Barrier = frozenset()
+
+
+class Message(msgspec.Struct, frozen=True, gc=False):
     """What an application published, with what the ordering needs to place it."""
 
     id: MessageId
     payload: bytes
-    follows: Barrier = ()  # causal order: deliver these first
+    follows: Barrier = NOTHING  # causal order: deliver these first
     since: int = 0  # the source's numbers up to this one belong to earlier subscriptions, settled before it left
 
 
-class Packet(msgspec.Struct, frozen=True):
+class Packet(msgspec.Struct, frozen=True, gc=False):
     """What a link carries. `id` names the message or the membership change that it serves."""
 
     id: MessageId
     kind: ClassVar[str] = "?"
-
-    @property
-    def count(self) -> int:
-        """How many messages it carries."""
-        return 0
+    messages: ClassVar[tuple[Message, ...]] = ()  # a packet that carries any has a field of this name
 
 
 def merge(into: Vector, other: Vector) -> None:

@@ -31,7 +31,7 @@ from trellis.events import (
     Unsubscribe,
 )
 from trellis.machine import Machine, Place
-from trellis.words import Barrier, Message, MessageId, Origin, Topic, Vector
+from trellis.words import NOTHING, Barrier, Message, MessageId, Topic, Vector
 
 # What an overlay can give and an ordering can need; a stack that lacks one is refused by this name.
 START_CUT = "a start cut for joiners"
@@ -85,7 +85,6 @@ class Ordering(Machine):
 
     def __init__(self, place: Place) -> None:
         super().__init__(place)
-        self.origin: Origin = (place.me, place.incarnation)
         self.sessions: dict[Topic, Session] = {}
 
     def upon(self, event: Event) -> None:
@@ -128,7 +127,7 @@ class Ordering(Machine):
     def upon_publish(self, topic: Topic, payload: bytes) -> None:
         session = self.subscribed(topic, "publish")
         session.published += 1
-        id = MessageId(self.me, self.place.incarnation, topic, session.published)
+        id = MessageId(self.origin, topic, session.published)
         self.note("publish", id)
         if session.phase is Phase.IN:
             self.spread(session, id, payload)
@@ -194,7 +193,7 @@ class Ordering(Machine):
 
     def follows(self, topic: Topic) -> Barrier:
         """What my next message must follow. Nothing, unless the order says so."""
-        return ()
+        return NOTHING
 
     def begin(self, topic: Topic, cut: Vector) -> None:
         """A session begins: forget what an earlier one left behind."""

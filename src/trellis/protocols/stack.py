@@ -28,9 +28,11 @@ from trellis.events import (
 )
 from trellis.machine import Machine
 from trellis.protocols.layers import Ordering, Overlay
+from trellis.words import Time
 
 DOWNWARD = frozenset({Join, Leave, Spread})
 UPWARD = frozenset({Joined, Departed, Arrive})
+BETWEEN = DOWNWARD | UPWARD
 FROM_BELOW = frozenset({Receive, Timeout, Cycle})
 FROM_ABOVE = frozenset({Publish, Subscribe, Unsubscribe})
 
@@ -43,6 +45,19 @@ class Stack(Machine):
         self.ordering = ordering
         self.overlay = overlay
         overlay.frontier = ordering.frontier
+
+    def step(self, now: Time, event: Event) -> Sequence[Effect]:
+        """As any machine's; a packet that concerns the overlay alone is not carried about."""
+        if type(event) is not Receive:
+            return super().step(now, event)
+        self.now = now
+        effects = self.overlay.step(now, event)
+        for effect in effects:
+            if type(effect) in BETWEEN:
+                self.carry(effects)
+                effects, self.outbox = self.outbox, []
+                break
+        return effects
 
     def upon(self, event: Event) -> None:
         kind = type(event)

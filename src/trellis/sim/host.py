@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable
 
 from trellis import protocols
 from trellis.effects import CancelTimer, Confirm, Deliver, Effect, Note, Send, SetTimer, Settle
-from trellis.errors import LocalProtocolError, UnexpectedEvent
+from trellis.errors import AlreadySubscribed, NotSubscribed, UnexpectedEvent
 from trellis.events import Event, Publish, Receive, Standing, Subscribe, Timeout, Unsubscribe
 from trellis.machine import Machine, Place
 from trellis.scenario.model import Scenario
@@ -19,7 +19,7 @@ from trellis.scenario.plan import Action, Plan, plan
 from trellis.sim.calendar import APPLICATION, PACKET, TIMER, Calendar
 from trellis.sim.network import Line, network_of
 from trellis.trace.table import Recorder, Trace
-from trellis.words import Message, MessageId, NodeId, Time
+from trellis.words import Message, MessageId, NodeId, Packet, Time
 
 Progress = Callable[[Time, int], None]  # now, events so far
 PROGRESS_EVERY = 1 << 14
@@ -50,7 +50,7 @@ class Host:
                 for node, machine in enumerate(self.machines):
                     self.carry_out(node, machine.step(0, Standing(topic, members)))
         for number, (at, node, event) in enumerate(self.plan.actions):
-            self.calendar.push(at, (node, APPLICATION, 0, number, event))
+            self.calendar.push(at, (node, APPLICATION, 0, number, event, 0))
 
     def run(self, progress: Progress | None = None) -> Trace:
         """Work everything off, until nothing is left or the scenario ends."""
@@ -73,44 +73,45 @@ class Host:
         """One round of one time."""
         now, entries = self.calendar.pop()
         self.now = now
-        machines, record = self.machines, self.recorder.rows.append
+        machines, came = self.machines, self.recorder.order.append
         self.events += len(entries)
-        for node, kind, peer, number, event in entries:
+        for node, kind, _, number, event, row in entries:
             if kind == PACKET:
-                packet = event.packet  # type: ignore[union-attr]
-                record((now, node, "receive", packet.id, packet.kind, peer, 0, packet.count, 0))
-            elif kind == TIMER:
-                if self.timers.get((node, event.name)) != number:  # type: ignore[union-attr]
-                    continue  # cancelled, or set again
-                del self.timers[node, event.name]  # type: ignore[union-attr]
+                came(row)
             elif kind == APPLICATION:
                 self.act(node, event)
                 continue
+            elif kind == TIMER and not self.runs_out(node, event, number):
+                continue
             self.carry_out(node, machines[node].step(now, event))
+
+    def runs_out(self, node: NodeId, event: Event, number: int) -> bool:
+        """Whether the timer still stands: it may have been cancelled or set again."""
+        assert isinstance(event, Timeout)
+        stands = self.timers.get((node, event.name)) == number
+        if stands:
+            del self.timers[node, event.name]
+        return stands
 
     def act(self, node: NodeId, event: Event) -> None:
         """An application's call. A refusal is a row of the trace, not the end of the run."""
-        id = MessageId(node, 0, event.topic, 0)  # type: ignore[union-attr]
-        match event:
-            case Subscribe():
-                self.record("subscribe", node, id)
-            case Unsubscribe():
-                self.record("unsubscribe", node, id)
+        assert isinstance(event, Subscribe | Unsubscribe | Publish)
+        id = MessageId((node, 0), event.topic, 0)
+        if not isinstance(event, Publish):
+            self.record("subscribe" if isinstance(event, Subscribe) else "unsubscribe", node, id)
         try:
             self.carry_out(node, self.machines[node].step(self.now, event))
-        except UnexpectedEvent:
-            raise
-        except LocalProtocolError:
+        except (NotSubscribed, AlreadySubscribed):
             self.record("refuse", node, id)
 
     def carry_out(self, node: NodeId, effects: Iterable[Effect]) -> None:
         for effect in effects:
             kind = type(effect)
             if kind is Send:
-                self.send(node, effect)  # type: ignore[arg-type]
+                self.send(node, effect.to, effect.packet)  # type: ignore[union-attr]
             elif kind is Deliver:
                 message = effect.message  # type: ignore[union-attr]
-                self.recorder.rows.append((self.now, node, "deliver", message.id, "", -1, 0, 0, 0))
+                self.record("deliver", node, message.id)
                 if self.plan.discussion is not None:
                     self.listen(node, message)
             else:
@@ -119,30 +120,28 @@ class Host:
     def carry_out_rare(self, node: NodeId, effect: Effect) -> None:
         match effect:
             case Note():
-                self.recorder.rows.append((self.now, node, effect.kind, effect.id, "", -1, 0, 0, effect.barrier))
+                self.recorder.happened(effect.kind, self.now, node, effect.id, 0, effect.barrier)
             case Confirm():
-                self.record("confirm", node, MessageId(node, 0, effect.topic, 0))
+                self.record("confirm", node, MessageId((node, 0), effect.topic, 0))
             case Settle():
-                self.recorder.rows.append((self.now, node, "settle", effect.id, "", -1, 0, effect.count, 0))
+                self.recorder.happened("settle", self.now, node, effect.id, effect.count)
             case SetTimer():
                 self.timers_set += 1
                 self.timers[node, effect.name] = self.timers_set
-                entry = (node, TIMER, 0, self.timers_set, Timeout(effect.name))
+                entry = (node, TIMER, 0, self.timers_set, Timeout(effect.name), 0)
                 self.calendar.push(self.now + max(1, effect.delay), entry)
             case CancelTimer():
                 self.timers.pop((node, effect.name), None)
             case _:
                 raise UnexpectedEvent(self, effect)
 
-    def send(self, node: NodeId, effect: Send) -> None:
-        to, packet, now = effect.to, effect.packet, self.now
+    def send(self, node: NodeId, to: NodeId, packet: Packet) -> None:
+        now, network = self.now, self.network
         number = self.packets[node] = self.packets[node] + 1
-        departure = self.network.departure(now, node)
-        self.recorder.rows.append(
-            (now, node, "send", packet.id, packet.kind, to, departure - now, packet.count, 0),
-        )
-        arrival = self.network.flight(node, to, number, departure)
-        self.calendar.push(arrival, (to, PACKET, node, number, Receive(node, packet)))
+        departure = network.departure(now, node)
+        arrival = network.arrival(node, to, number, departure)
+        row = self.recorder.sent(now, node, packet, to, departure, arrival)
+        self.calendar.push(arrival, (to, PACKET, node, number, Receive(node, packet), row))
 
     def listen(self, node: NodeId, message: Message) -> None:
         """The application of a discussion: reply once, after all openings and some thought."""
@@ -153,10 +152,10 @@ class Host:
         self.heard[node] = self.heard.get(node, 0) + 1
         if self.heard[node] == len(discussion.openers):
             reply = Action(self.now + discussion.thinking[node], node, Publish(discussion.topic, b"reply"))
-            self.calendar.push(reply.at, (node, APPLICATION, 1, 0, reply.event))
+            self.calendar.push(reply.at, (node, APPLICATION, 1, 0, reply.event, 0))
 
     def record(self, kind: str, node: NodeId, id: MessageId) -> None:
-        self.recorder.rows.append((self.now, node, kind, id, "", -1, 0, 0, 0))
+        self.recorder.happened(kind, self.now, node, id)
 
 
 def builder(scenario: Scenario) -> BUILD:

@@ -23,12 +23,11 @@ class Line:
     def departure(self, now: Time, sender: NodeId) -> Time:
         """When a packet put into the queue now has left it."""
         free = self.free[sender]
-        leaves = (free if free > now else now) + self.service
-        self.free[sender] = leaves
+        leaves = self.free[sender] = (free if free > now else now) + self.service
         return leaves
 
-    def flight(self, sender: NodeId, to: NodeId, number: int, departure: Time) -> Time:
-        """When a packet that left then arrives."""
+    def arrival(self, sender: NodeId, to: NodeId, number: int, departure: Time) -> Time:
+        """When the sender's packet of this number, having left then, arrives."""
         return departure + self.propagation
 
 
@@ -41,7 +40,7 @@ class Drawn(Line):
         self.seed = seed
         self.last: dict[tuple[NodeId, NodeId], Time] = {}
 
-    def flight(self, sender: NodeId, to: NodeId, number: int, departure: Time) -> Time:
+    def arrival(self, sender: NodeId, to: NodeId, number: int, departure: Time) -> Time:
         word = draw.draw(self.seed, draw.LATENCY, sender, to, number)
         arrives = departure + draw.between(word, self.spec.low, self.spec.high)
         if self.spec.fifo:
@@ -57,7 +56,7 @@ class Measured(Line):
         super().__init__(count, spec.service, 0)
         self.rows = spec.rows
 
-    def flight(self, sender: NodeId, to: NodeId, number: int, departure: Time) -> Time:
+    def arrival(self, sender: NodeId, to: NodeId, number: int, departure: Time) -> Time:
         return departure + self.rows[sender][to]
 
 

@@ -23,7 +23,7 @@ def parse(name: str, topics: Iterable[str]) -> MessageId:
         if len(known) != 1:
             raise TraceError(f"message {name!r}: there are {len(known)} topics; say which, as in {name}@{(known or ['t'])[0]}")
         topic = known[0]
-    return MessageId(int(source), int(incarnation or 0), topic, int(seq))
+    return MessageId((int(source), int(incarnation or 0)), topic, int(seq))
 
 
 def story(rows: Iterable[Row], id: MessageId) -> Iterator[Row]:

@@ -10,34 +10,35 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 
 from trellis.trace.rows import COLUMNS, Row, arrow_schema, arrow_type
-from trellis.words import MessageId, NodeId, Time
+from trellis.words import MessageId, NodeId, Packet, Time
 
-Record = tuple[Time, NodeId, str, MessageId, str, NodeId, int, int, int]
+Numbers = npt.NDArray[np.int64]
 
 
 class Trace:
     """Rows that cannot change any more."""
 
     def __init__(self, table: pa.Table) -> None:
-        self.table = table
+        self.table = table.combine_chunks()
 
     def __len__(self) -> int:
         return int(self.table.num_rows)
 
-    def numbers(self, name: str) -> np.ndarray[Any, np.dtype[np.int64]]:
+    def numbers(self, name: str) -> Numbers:
         """A column of numbers."""
-        column = self.table.column(name).to_numpy()
-        return np.asarray(column, dtype=np.int64)
+        return np.asarray(self.table.column(name).to_numpy(), dtype=np.int64)
 
-    def words(self, name: str) -> tuple[np.ndarray[Any, np.dtype[np.int64]], list[str]]:
+    def words(self, name: str) -> tuple[Numbers, list[str]]:
         """A column of strings as codes and what they stand for."""
-        column = self.table.column(name).combine_chunks()
-        if isinstance(column, pa.ChunkedArray):
-            column = column.chunk(0) if column.num_chunks else pa.array([], arrow_type(COLUMNS[3]))
-        return np.asarray(column.indices.to_numpy(zero_copy_only=False), dtype=np.int64), column.dictionary.to_pylist()
+        column = self.table.column(name)
+        if column.num_chunks == 0:
+            return np.zeros(0, np.int64), []
+        chunk = column.chunk(0)
+        return np.asarray(chunk.indices.to_numpy(zero_copy_only=False), np.int64), chunk.dictionary.to_pylist()
 
     def rows(self) -> Iterator[Row]:
         columns = [self.table.column(c.name).to_pylist() for c in COLUMNS]
@@ -61,48 +62,97 @@ class Trace:
             used = sorted({names[code] for code in np.unique(codes)})
             rank = np.array([used.index(name) if name in used else -1 for name in names] or [0])
             hasher.update("\n".join(used).encode() + b"\n")
-            hasher.update(rank[codes].astype("<i8").tobytes() if len(codes) else b"")
+            hasher.update(rank[codes].astype("<i8").tobytes())
         return hasher.hexdigest()
 
 
+PACKET_CELLS = 8  # at, node, id, packet, peer, wait, count, arrival
+OTHER_CELLS = 7  # kind, at, node, id, count, barrier, 0
+
+
 class Recorder:
-    """Collects what a host sees. Appending to `rows` is all that happens during a run."""
+    """Collects what a host sees, as whole numbers in flat lists: a run must not wait for its trace.
+
+    A packet is written once, when it is sent; its arrival only adds its number to `order`, which keeps the order of
+    all rows: 2n for the sending of packet n, 2n + 1 for its arrival, -1 - n for the n-th row of another kind.
+    """
 
     def __init__(self) -> None:
-        self.rows: list[Record] = []
+        self.order: list[int] = []
+        self.packets: list[int] = []
+        self.packets_count = 0
+        self.others: list[int] = []
+        self.others_count = 0
+        self.ids: dict[MessageId, int] = {}
+        self.kinds: dict[str, int] = {"send": 0, "receive": 1}
+        self.packet_kinds: dict[str, int] = {"": 0}
+
+    def sent(self, at: Time, node: NodeId, packet: Packet, to: NodeId, departure: Time, arrival: Time) -> int:
+        """A packet enters the outgoing queue. The number that comes back is for `order` when it arrives."""
+        number = self.packets_count
+        self.packets_count = number + 1
+        id, kind = packet.id, packet.kind
+        code = self.ids.get(id)
+        if code is None:
+            code = self.ids[id] = len(self.ids)
+        word = self.packet_kinds.get(kind)
+        if word is None:
+            word = self.packet_kinds[kind] = len(self.packet_kinds)
+        self.packets += (at, node, code, word, to, departure - at, len(packet.messages), arrival)
+        number += number
+        self.order.append(number)
+        return number + 1
+
+    def happened(self, kind: str, at: Time, node: NodeId, id: MessageId, count: int = 0, barrier: int = 0) -> None:
+        code = self.ids.setdefault(id, len(self.ids))
+        word = self.kinds.setdefault(kind, len(self.kinds))
+        self.others += (word, at, node, code, count, barrier, 0)
+        self.others_count += 1
+        self.order.append(-self.others_count)
 
     def trace(self) -> Trace:
         """Lay the rows out as columns."""
-        if not self.rows:
-            return Trace(arrow_schema().empty_table())
-        at, node, kind, ids, packet, peer, wait, count, barrier = zip(*self.rows, strict=True)
-        columns: dict[str, Any] = {
-            "position": np.arange(len(self.rows), dtype=np.int64),
-            "at": at,
-            "node": node,
-            "kind": kind,
-            "topic": [id.topic for id in ids],
-            "source": [id.source for id in ids],
-            "incarnation": [id.incarnation for id in ids],
-            "seq": [id.seq for id in ids],
-            "packet": packet,
-            "peer": peer,
-            "wait": wait,
-            "count": count,
-            "barrier": barrier,
-        }
-        arrays = [as_arrow(c.type is str, columns[c.name], arrow_type(c)) for c in COLUMNS]
-        return Trace(pa.table(arrays, schema=arrow_schema()))
+        order = np.array(self.order, np.int64)
+        packets = np.array(self.packets, np.int64).reshape(-1, PACKET_CELLS)
+        others = np.array(self.others, np.int64).reshape(-1, OTHER_CELLS)
+        other, sent, received = order < 0, (order >= 0) & (order % 2 == 0), (order >= 0) & (order % 2 == 1)
+        cells = {name: np.zeros(len(order), np.int64) for name in ("at", "node", "id", "packet", "wait", "count")}
+        cells |= {"peer": np.full(len(order), -1, np.int64), "kind": received.astype(np.int64)}
+        cells["barrier"] = np.zeros(len(order), np.int64)
+        for name, column in (("kind", 0), ("at", 1), ("node", 2), ("id", 3), ("count", 4), ("barrier", 5)):
+            cells[name][other] = others[-1 - order[other], column]
+        out, back = packets[order[sent] // 2], packets[order[received] // 2]
+        for name, column in (("at", 0), ("node", 1), ("id", 2), ("packet", 3), ("peer", 4), ("wait", 5), ("count", 6)):
+            cells[name][sent] = out[:, column]
+        for name, column in (("at", 7), ("node", 4), ("id", 2), ("packet", 3), ("peer", 1), ("count", 6)):
+            cells[name][received] = back[:, column]
+        return Trace(self.table(cells))
 
-
-def as_arrow(words: bool, values: Any, type: pa.DataType) -> pa.Array:
-    return pa.array(values, pa.string()).dictionary_encode() if words else pa.array(values, type)
+    def table(self, cells: dict[str, Numbers]) -> pa.Table:
+        """Ids and words looked up once each, not once per row."""
+        ids = list(self.ids)
+        topics = sorted({id.topic for id in ids})
+        topic_code = {topic: code for code, topic in enumerate(topics)}
+        of_id = np.array([(topic_code[i.topic], *i.origin, i.seq) for i in ids], np.int64).reshape(-1, 4)
+        looked_up = of_id[cells["id"]]
+        cells |= {name: looked_up[:, k] for k, name in enumerate(("topic", "source", "incarnation", "seq"))}
+        cells["position"] = np.arange(len(cells["id"]), dtype=np.int64)
+        words = {"kind": list(self.kinds), "packet": list(self.packet_kinds), "topic": topics}
+        arrays = [
+            pa.DictionaryArray.from_arrays(pa.array(cells[c.name].astype(np.int32)), pa.array(words[c.name], pa.string()))
+            if c.type is str
+            else pa.array(cells[c.name]).cast(arrow_type(c))
+            for c in COLUMNS
+        ]
+        return pa.table(arrays, schema=arrow_schema())
 
 
 def trace_of(rows: list[Row]) -> Trace:
-    """A trace from rows written by hand, for tests and examples; positions are numbered anew."""
-    recorder = Recorder()
-    for row in rows:
-        id = MessageId(row.source, row.incarnation, row.topic, row.seq)
-        recorder.rows.append((row.at, row.node, row.kind, id, row.packet, row.peer, row.wait, row.count, row.barrier))
-    return recorder.trace()
+    """A trace from rows, for tests and examples; positions are numbered anew."""
+    columns = list(zip(*rows, strict=True)) if rows else [()] * len(COLUMNS)
+    arrays = [
+        pa.array(values, pa.string()).dictionary_encode() if c.type is str else pa.array(values, arrow_type(c))
+        for c, values in zip(COLUMNS, columns, strict=True)
+    ]
+    arrays[0] = pa.array(range(len(rows)), pa.int64())
+    return Trace(pa.table(arrays, schema=arrow_schema()))

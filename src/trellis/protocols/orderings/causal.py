@@ -12,7 +12,9 @@ from __future__ import annotations
 
 from trellis.machine import Place
 from trellis.protocols.layers import START_CUT, Ordering, Session
-from trellis.words import Barrier, Message, Origin, Topic, Vector
+from trellis.words import Barrier, Message, MessageId, Topic, Vector
+
+KNOWN_MAX = 4096
 
 
 class Causal(Ordering):
@@ -24,15 +26,16 @@ class Causal(Ordering):
 
     def __init__(self, place: Place) -> None:
         super().__init__(place)
-        self.barrier: dict[Topic, Vector] = {}  # what my next message must follow
-        self.parked: dict[Topic, dict[tuple[Origin, int], list[Message]]] = {}  # by one predecessor still missing
+        self.barrier: dict[Topic, set[MessageId]] = {}  # what my next message must follow
+        self.parked: dict[Topic, dict[MessageId, list[Message]]] = {}  # by one predecessor still missing
+        self.known: set[MessageId] = set()  # delivered lately: a short cut, emptied when large; `delivered` decides
 
     def begin(self, topic: Topic, cut: Vector) -> None:
-        self.barrier[topic] = dict(cut)
+        self.barrier[topic] = {MessageId(origin, topic, seq) for origin, seq in cut.items()}
         self.parked[topic] = {}
 
     def follows(self, topic: Topic) -> Barrier:
-        return tuple(self.barrier[topic].items())
+        return frozenset(self.barrier[topic])
 
     def upon_arrive(self, session: Session, message: Message) -> None:
         """Lines 64-68 and CHECKDELIVERY. One delivery can free others."""
@@ -40,26 +43,27 @@ class Causal(Ordering):
         free = [message]
         while free:
             m = free.pop()
-            missing = self.missing(session, m)
+            missing = self.missing(session, m.follows)
             if missing is not None:
                 parked.setdefault(missing, []).append(m)
                 continue
             self.deliver_and_remember(session, m)
-            free.extend(parked.pop((m.id.origin, m.id.seq), ()))
+            if parked:
+                free.extend(parked.pop(m.id, ()))
 
-    def missing(self, session: Session, message: Message) -> tuple[Origin, int] | None:
-        """CHECKCB: a predecessor that I have neither delivered nor skipped."""
+    def missing(self, session: Session, follows: Barrier) -> MessageId | None:
+        """CHECKCB: the first predecessor that I have neither delivered nor skipped."""
+        if follows <= self.known:
+            return None
         delivered = session.delivered
-        for predecessor in message.follows:
-            if delivered.get(predecessor[0], 0) < predecessor[1]:
-                return predecessor
-        return None
+        return min((d for d in follows if delivered.get(d.origin, 0) < d.seq), default=None)
 
     def deliver_and_remember(self, session: Session, message: Message) -> None:
         """Lines 85-89, and 19-22 for a message of mine, which follows all of my barrier and so becomes all of it."""
         super().deliver_and_remember(session, message)
         barrier = self.barrier[message.id.topic]
-        for origin, seq in message.follows:
-            if barrier.get(origin) == seq:
-                del barrier[origin]
-        barrier[message.id.origin] = message.id.seq
+        barrier -= message.follows
+        barrier.add(message.id)
+        if len(self.known) >= KNOWN_MAX:
+            self.known.clear()
+        self.known.add(message.id)

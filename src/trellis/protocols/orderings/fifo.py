@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from trellis.machine import Place
 from trellis.protocols.layers import GAPLESS, START_CUT, Ordering, Session
-from trellis.words import Message, Topic, Vector
+from trellis.words import Message, Origin, Topic, Vector
 
 
 class Fifo(Ordering):
@@ -20,16 +20,16 @@ class Fifo(Ordering):
 
     def __init__(self, place: Place) -> None:
         super().__init__(place)
-        self.ahead: dict[Topic, dict[tuple[int, int, int], Message]] = {}  # (source, incarnation, seq) -> held back
+        self.ahead: dict[Topic, dict[tuple[Origin, int], Message]] = {}  # held back
 
     def begin(self, topic: Topic, cut: Vector) -> None:
         self.ahead[topic] = {}
 
     def upon_arrive(self, session: Session, message: Message) -> None:
         origin, ahead = message.id.origin, self.ahead[message.id.topic]
-        ahead[*origin, message.id.seq] = message
+        ahead[origin, message.id.seq] = message
         # Numbers up to `since` were settled before their source left: what of them is owed to me has been delivered.
         following = max(session.delivered.get(origin, 0), message.since) + 1
-        while (next_one := ahead.pop((*origin, following), None)) is not None:
+        while (next_one := ahead.pop((origin, following), None)) is not None:
             self.deliver_and_remember(session, next_one)
             following += 1

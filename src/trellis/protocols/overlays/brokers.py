@@ -44,7 +44,7 @@ class Brokers(Overlay):
         self.broker = self.id_of(self.mine)
         self.dimension = dimension(brokers)
         self.feeds: dict[Topic, Feed] = {}
-        self.changes = Changes(place.me, place.incarnation)
+        self.changes = Changes(self.origin)
 
     def id_of(self, index: int) -> NodeId:
         return index * self.place.size // self.brokers
@@ -67,7 +67,7 @@ class Brokers(Overlay):
     def upon_receive(self, sender: NodeId, packet: Packet) -> None:
         match packet:
             case Pub() | Root():
-                self.upon_pub(packet.message)
+                self.upon_pub(packet.messages[0])
             case Sub():
                 self.send(sender, Welcome(packet.id, dict(self.feed(packet.id.topic).fed)))
                 self.feed(packet.id.topic).children[sender] = None
@@ -109,7 +109,7 @@ class Brokers(Overlay):
         if root == self.me:
             self.upon_pub(message)
         else:
-            self.send(root, Root(message.id, message))
+            self.send(root, Root(message.id, (message,)))
 
     def upon_pub(self, message: Message) -> None:
         """A broker passes it down the tree and out to its subscribers; a subscriber takes it."""
@@ -117,9 +117,9 @@ class Brokers(Overlay):
         feed.pass_on(message)
         if self.broker == self.me:
             for index in self.below(message.id.topic):
-                self.send(self.id_of(index), Pub(message.id, message))
+                self.send(self.id_of(index), Pub(message.id, (message,)))
         for child in feed.children:
-            self.send(child, Pub(message.id, message))
+            self.send(child, Pub(message.id, (message,)))
         if feed.member and message.id.source != self.me:
             if feed.is_new(message):
                 self.arrive(message)

@@ -35,7 +35,7 @@ class SingleRoot(Overlay):
         self.dimension = dimension(place.size)
         self.feeds: dict[Topic, Feed] = {}
         self.grafting: dict[Topic, int] = {}  # joins that passed upward through me and have not come back
-        self.changes = Changes(place.me, place.incarnation)
+        self.changes = Changes(self.origin)
         self.roots: dict[Topic, NodeId] = {}
         self.parents: dict[Topic, NodeId | None] = {}
 
@@ -59,9 +59,9 @@ class SingleRoot(Overlay):
     def upon_receive(self, sender: NodeId, packet: Packet) -> None:
         match packet:
             case Pub():
-                self.upon_pub(packet.message)
+                self.upon_pub(packet.messages[0])
             case Root():
-                self.upon_pub(packet.message)
+                self.upon_pub(packet.messages[0])
             case Sub():
                 self.upon_sub(packet)
             case Welcome():
@@ -92,13 +92,13 @@ class SingleRoot(Overlay):
         if root == self.me:
             self.upon_pub(message)
         else:
-            self.send(root, Root(message.id, message))
+            self.send(root, Root(message.id, (message,)))
 
     def upon_pub(self, message: Message) -> None:
         feed = self.feed(message.id.topic)
         feed.pass_on(message)
         for child in feed.children:
-            self.send(child, Pub(message.id, message))
+            self.send(child, Pub(message.id, (message,)))
         if feed.member and message.id.source != self.me:
             if feed.is_new(message):
                 self.arrive(message)

@@ -24,7 +24,7 @@ from trellis.words import Barrier, Message, MessageId, NodeId, Packet, Topic
 SUB, UNS, PUB, ACK = "SUB", "UNS", "PUB", "ACK"
 
 
-class Entry(msgspec.Struct, frozen=True, order=True):
+class Entry(msgspec.Struct, frozen=True, gc=False, order=True):
     """<n, o, rc>: node n subscribed or unsubscribed when its counter was rc."""
 
     n: NodeId
@@ -32,24 +32,20 @@ class Entry(msgspec.Struct, frozen=True, order=True):
     rc: int
 
 
-class Sub(Packet, frozen=True):
+class Sub(Packet, frozen=True, gc=False):
     kind: ClassVar[str] = SUB
 
 
-class Uns(Packet, frozen=True):
+class Uns(Packet, frozen=True, gc=False):
     kind: ClassVar[str] = UNS
 
 
-class Pub(Packet, frozen=True):
-    message: Message
+class Pub(Packet, frozen=True, gc=False):
+    messages: tuple[Message]  # type: ignore[misc]
     kind: ClassVar[str] = PUB
 
-    @property
-    def count(self) -> int:
-        return 1
 
-
-class Ack(Packet, frozen=True):
+class Ack(Packet, frozen=True, gc=False):
     data: tuple[Entry, ...]  # membership information
     kind: ClassVar[str] = ACK
 
@@ -71,7 +67,7 @@ class Variables:
         self.subscribers: dict[NodeId, None] = {}  # those of `view` with o = SUB
         self.br_queue: list[Packet] = []
         self.waiting_for: Packet | None = None  # line 31: the broadcast whose ACKs are not all here
-        self.causal_barrier: dict[tuple[NodeId, int], None] = {}  # a set of <s, c> that keeps its order
+        self.causal_barrier: set[MessageId] = set()
         self.not_delvs: dict[MessageId, Message] = {}  # with `msgs`: received, not delivered
         self.last_delvs: dict[NodeId, int] = {}
         self.first_rec: dict[NodeId, int] = {}
@@ -133,14 +129,14 @@ class VCubePrinted(Machine):
         self.subscribed(topic, "publish")
         id = self.next_id(topic)
         self.note("publish", id)
-        self.co_broadcast(topic, Pub(id, Message(id, payload)))
+        self.co_broadcast(topic, Pub(id, (Message(id, payload),)))
 
     # Algorithm 2
 
     def next_id(self, topic: Topic) -> MessageId:
         """Lines 7-9: one counter for all topics and kinds (V6), 0 again after a restart (V7)."""
         self.counter += 1
-        return MessageId(self.me, self.place.incarnation, topic, self.counter - 1)
+        return MessageId(self.origin, topic, self.counter - 1)
 
     def co_broadcast(self, topic: Topic, m: Packet) -> None:
         """Lines 5-12."""
@@ -167,12 +163,12 @@ class VCubePrinted(Machine):
         """Lines 16-22."""
         id = m.id
         t.first_rec.setdefault(self.me, id.seq)
-        message = Message(id, m.message.payload, barrier_of(t))
+        message = Message(id, m.messages[0].payload, frozenset(t.causal_barrier))
         self.note("spread", id, len(message.follows))
         self.deliver(message)
         t.last_delvs[self.me] = id.seq
-        t.causal_barrier = {(self.me, id.seq): None}
-        return Pub(id, message)
+        t.causal_barrier = {id}
+        return Pub(id, (message,))
 
     def broadcast_done(self, t: Variables, m: Packet) -> None:
         """Lines 31-36. A SUB that all have acknowledged makes the subscription stand."""
@@ -219,7 +215,7 @@ class VCubePrinted(Machine):
         match m:
             case Pub():
                 t.first_rec.setdefault(s, c)
-                t.not_delvs[m.id] = m.message
+                t.not_delvs[m.id] = m.messages[0]
                 self.check_delivery(t)
             case Ack():
                 self.update(t, m.data)
@@ -253,15 +249,13 @@ class VCubePrinted(Machine):
             del t.not_delvs[m.id]
             self.deliver(m)
             t.last_delvs[m.id.source] = m.id.seq
-            for (s, _), c in m.follows:
-                t.causal_barrier.pop((s, c), None)
-            t.causal_barrier[m.id.source, m.id.seq] = None
+            t.causal_barrier = t.causal_barrier - m.follows | {m.id}
 
     def check_cb(self, t: Variables, cb: Barrier) -> bool:
         """Lines 90-94. The second half forgets what the skipped message itself followed (V3)."""
         if not self.ordered:
             return True
-        return all(t.last_delvs.get(s, -1) >= c or t.first_rec.get(s, -1) > c for (s, _), c in cb)
+        return all(t.last_delvs.get(d.source, -1) >= d.seq or t.first_rec.get(d.source, -1) > d.seq for d in cb)
 
     def send_acks(self, t: Variables, j: NodeId, m: Ack) -> Ack:
         """Lines 95-98."""
@@ -285,7 +279,3 @@ class VCubePrinted(Machine):
         if self.me not in t.subscribers:
             raise NotSubscribed(f"topic {topic!r}: node {self.me} has not subscribed; subscribe before you {what_for}")
         return t
-
-
-def barrier_of(t: Variables) -> Barrier:
-    return tuple(((s, 0), c) for s, c in t.causal_barrier)

@@ -14,42 +14,34 @@ from trellis.protocols.parts.seen import Seen
 from trellis.words import Message, MessageId, NodeId, Origin, Packet, Topic, Vector
 
 
-class Root(Packet, frozen=True):
+class Root(Packet, frozen=True, gc=False):
     """A publisher hands its message to the root of the topic."""
 
-    message: Message
+    messages: tuple[Message]  # type: ignore[misc]
     kind: ClassVar[str] = "ROOT"
 
-    @property
-    def count(self) -> int:
-        return 1
 
-
-class Pub(Packet, frozen=True):
+class Pub(Packet, frozen=True, gc=False):
     """A message on its way down."""
 
-    message: Message
+    messages: tuple[Message]  # type: ignore[misc]
     kind: ClassVar[str] = "PUB"
 
-    @property
-    def count(self) -> int:
-        return 1
 
-
-class Sub(Packet, frozen=True):
+class Sub(Packet, frozen=True, gc=False):
     """Its source wants the topic: on its way up to whoever can welcome it."""
 
     kind: ClassVar[str] = "SUB"
 
 
-class Welcome(Packet, frozen=True):
+class Welcome(Packet, frozen=True, gc=False):
     """The subscription of its source stands; everything that was emitted before is in the vector."""
 
     vector: Vector
     kind: ClassVar[str] = "ACK"
 
 
-class Uns(Packet, frozen=True):
+class Uns(Packet, frozen=True, gc=False):
     """The sender wants the topic no more."""
 
     kind: ClassVar[str] = "UNS"
@@ -67,7 +59,7 @@ class Feed:
         self.children: dict[NodeId, None] = {}
         self.member = False
         self.fed: Vector = {}  # per origin, the highest number passed on
-        self.seen: dict[Origin, Seen] = {}  # handed up to the ordering
+        self.seen = Seen()  # handed up to the ordering
 
     def pass_on(self, message: Message) -> None:
         origin, seq = message.id.origin, message.id.seq
@@ -76,22 +68,19 @@ class Feed:
 
     def begin(self, cut: Vector) -> None:
         self.member = True
-        self.seen = {origin: Seen(upto) for origin, upto in cut.items()}
+        self.seen = Seen(cut)
 
     def is_new(self, message: Message) -> bool:
-        seen = self.seen.setdefault(message.id.origin, Seen())
-        seen.raise_to(message.since)
-        return seen.add(message.id.seq)
+        return self.seen.add(message.id.origin, message.id.seq, message.since)
 
 
 class Changes:
     """Ids for a node's membership changes: they count downward, so that they never meet a message's number."""
 
-    def __init__(self, me: NodeId, incarnation: int) -> None:
-        self.me = me
-        self.incarnation = incarnation
+    def __init__(self, origin: Origin) -> None:
+        self.origin = origin
         self.count: dict[Topic, int] = {}
 
     def next(self, topic: Topic) -> MessageId:
         self.count[topic] = self.count.get(topic, 0) - 1
-        return MessageId(self.me, self.incarnation, topic, self.count[topic])
+        return MessageId(self.origin, topic, self.count[topic])

@@ -20,7 +20,7 @@ MEMBER = 2  # gets and forwards
 GONE = 3
 
 
-class Rank(msgspec.Struct, frozen=True):
+class Rank(msgspec.Struct, frozen=True, gc=False):
     """What a node says of itself. The version counts its changes on the topic within one incarnation."""
 
     node: NodeId
@@ -82,10 +82,16 @@ class View:
 
     def tree(self, i: NodeId, height: int) -> dict[NodeId, int]:
         """CHILDREN(i, t, height), each with its own height."""
-        if not self.joining:
-            members = self.members
-            return {j: s - 1 for s in range(1, height + 1) if (j := first(i, s, members)) is not None}
-        return {j: h for s in range(1, height + 1) for j, h in self.takers(i, s)}
+        if self.joining:
+            return {j: h for s in range(1, height + 1) for j, h in self.takers(i, s)}
+        children: dict[NodeId, int] = {}
+        for s in range(height):
+            j: NodeId | None = i ^ (1 << s)  # mostly the first of cluster s + 1 is there
+            if j not in self.members:
+                j = first(i, s + 1, self.members)
+            if j is not None:
+                children[j] = s
+        return children
 
     def direct(self, i: NodeId, besides: Iterable[NodeId]) -> dict[NodeId, int]:
         """Joining nodes that node i must tell itself, because members on the way may not know them yet."""
