@@ -91,8 +91,10 @@ class Ordering(Machine):
         match event:
             case Arrive():
                 session = self.sessions[event.message.id.topic]
-                if session.phase is Phase.IN:  # else the application has left; the overlay still forwards
+                if session.phase is Phase.IN:
                     self.upon_arrive(session, event.message)
+                else:  # the application has left; the overlay still forwards
+                    self.note("skip", event.message.id)
             case Publish():
                 self.upon_publish(event.topic, event.payload)
             case Joined():

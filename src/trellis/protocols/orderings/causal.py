@@ -52,11 +52,11 @@ class Causal(Ordering):
                 free.extend(parked.pop(m.id, ()))
 
     def missing(self, session: Session, follows: Barrier) -> MessageId | None:
-        """CHECKCB: the first predecessor that I have neither delivered nor skipped."""
+        """CHECKCB: the first predecessor that I have neither delivered nor skipped. What I published I delivered."""
         if follows <= self.known:
             return None
-        delivered = session.delivered
-        return min((d for d in follows if delivered.get(d.origin, 0) < d.seq), default=None)
+        delivered, mine = session.delivered, self.origin
+        return min((d for d in follows if delivered.get(d.origin, 0) < d.seq and d.origin != mine), default=None)
 
     def deliver_and_remember(self, session: Session, message: Message) -> None:
         """Lines 85-89, and 19-22 for a message of mine, which follows all of my barrier and so becomes all of it."""

@@ -10,9 +10,10 @@ Departs:  brokers stand evenly spaced among the ids, so that each serves the ids
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from typing import ClassVar
 
-from trellis.errors import ScenarioError, UnexpectedEvent
+from trellis.errors import UnexpectedEvent
 from trellis.events import Event, Join, Leave, Receive, Spread, Standing
 from trellis.machine import Place
 from trellis.protocols.layers import GAPLESS, START_CUT, Overlay
@@ -30,19 +31,11 @@ class Brokers(Overlay):
     options: ClassVar[dict[str, int]] = {"brokers": 32}
 
     def __init__(self, place: Place, brokers: int) -> None:
-        if brokers > place.size:
-            raise ScenarioError(
-                f"stack.brokers = {brokers}: there are {place.size} nodes; at most every node can be a broker"
-            )
         super().__init__(place)
-        self.brokers = brokers
-        self.mine = place.me * brokers // place.size  # the index of the broker that serves me
-        while self.id_of(self.mine) > place.me:
-            self.mine -= 1
-        while self.mine + 1 < brokers and self.id_of(self.mine + 1) <= place.me:
-            self.mine += 1
+        self.brokers = min(brokers, place.size)
+        self.mine = bisect_right(range(self.brokers), place.me, key=self.id_of) - 1  # the index of my broker
         self.broker = self.id_of(self.mine)
-        self.dimension = dimension(brokers)
+        self.dimension = dimension(self.brokers)
         self.feeds: dict[Topic, Feed] = {}
         self.changes = Changes(self.origin)
 
@@ -87,6 +80,7 @@ class Brokers(Overlay):
 
     def upon_join(self, topic: Topic) -> None:
         sub = Sub(self.changes.next(topic))
+        self.feed(topic).joining = True
         if self.broker == self.me:
             self.begin(Welcome(sub.id, dict(self.feed(topic).fed)))
         else:
@@ -104,7 +98,6 @@ class Brokers(Overlay):
 
     def upon_spread(self, message: Message) -> None:
         topic = message.id.topic
-        self.feed(topic).is_new(message)  # the ordering has delivered it
         root = self.id_of(self.root_index(topic))
         if root == self.me:
             self.upon_pub(message)
@@ -120,11 +113,10 @@ class Brokers(Overlay):
                 self.send(self.id_of(index), Pub(message.id, (message,)))
         for child in feed.children:
             self.send(child, Pub(message.id, (message,)))
-        if feed.member and message.id.source != self.me:
-            if feed.is_new(message):
-                self.arrive(message)
-            else:
-                self.note("skip", message.id)
+        if feed.member and message.id.origin != self.origin and feed.is_new(message):  # mine was delivered at once
+            self.arrive(message)
+        elif feed.member or feed.joining:
+            self.note("skip", message.id)
 
     def below(self, topic: Topic) -> list[int]:
         """The brokers that I feed, by index, in the tree over all brokers."""

@@ -46,6 +46,7 @@ class SingleRoot(Overlay):
             case Spread():
                 self.upon_spread(event.message)
             case Join():
+                self.feed(event.topic).joining = True
                 self.upon_sub(Sub(self.changes.next(event.topic)))
             case Leave():
                 self.feed(event.topic).member = False
@@ -87,7 +88,6 @@ class SingleRoot(Overlay):
     def upon_spread(self, message: Message) -> None:
         """The publisher sends its message to the root; being the root, it starts at once."""
         topic = message.id.topic
-        self.feed(topic).is_new(message)  # the ordering has delivered it
         root = self.root(topic)
         if root == self.me:
             self.upon_pub(message)
@@ -99,11 +99,10 @@ class SingleRoot(Overlay):
         feed.pass_on(message)
         for child in feed.children:
             self.send(child, Pub(message.id, (message,)))
-        if feed.member and message.id.source != self.me:
-            if feed.is_new(message):
-                self.arrive(message)
-            else:
-                self.note("skip", message.id)
+        if feed.member and message.id.origin != self.origin and feed.is_new(message):  # mine was delivered at once
+            self.arrive(message)
+        elif feed.member or feed.joining:
+            self.note("skip", message.id)
 
     def upon_sub(self, sub: Sub) -> None:
         """Upward to the root, which sends the welcome down the path: what it emitted before is the cut."""

@@ -367,6 +367,8 @@ class VCube(Overlay):
     def refuse(self, sender: NodeId, packet: Wave, state: Membership | None) -> None:
         vector = self.delivered(packet.id.topic, state) if state is not None else {}
         self.send(sender, Refuse(packet.id, self.rank(packet.id.topic), vector))
+        for message in packet.messages:
+            self.note("skip", message.id)
 
     def upon_refuse(self, sender: NodeId, refusal: Refuse) -> None:
         """The child cannot serve its subtree: the next member of its cluster takes it over."""

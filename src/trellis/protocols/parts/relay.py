@@ -57,6 +57,7 @@ class Feed:
 
     def __init__(self) -> None:
         self.children: dict[NodeId, None] = {}
+        self.joining = False
         self.member = False
         self.fed: Vector = {}  # per origin, the highest number passed on
         self.seen = Seen()  # handed up to the ordering
@@ -67,6 +68,7 @@ class Feed:
             self.fed[origin] = seq
 
     def begin(self, cut: Vector) -> None:
+        self.joining = False
         self.member = True
         self.seen = Seen(cut)
 

@@ -1,0 +1,103 @@
+"""Causal order by true happened-before, not by the protocol's own barriers.
+
+Promises: finds every delivery of a message after one that it happened before, on the same topic, whatever the protocol
+          believed. A barrier can forget a predecessor (hole V3); the lives of the nodes cannot.
+
+A message's *past* is everything on its topic that its publisher had published or delivered when it published, and the
+pasts of all that. Numbers of one origin on one topic grow, so a past is one number per origin: a vector.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+import numpy.typing as npt
+
+from trellis.audit.witness import Witness, id_of
+from trellis.trace.rows import Row
+from trellis.words import MessageId, NodeId, Origin, Topic
+
+Past = npt.NDArray[np.int64]
+
+
+class Pasts:
+    """The true causal past of every message of one topic, built row by row in an order that respects causality."""
+
+    def __init__(self, topic: Topic, origins: list[Origin]) -> None:
+        self.topic = topic
+        self.origins = origins
+        self.column = {origin: n for n, origin in enumerate(origins)}
+        self.of_message: dict[MessageId, Past] = {}
+        self.of_node: dict[NodeId, Past] = {}
+
+    def nothing(self) -> Past:
+        return np.full(len(self.origins), -1, np.int64)
+
+    def publish(self, node: NodeId, id: MessageId) -> None:
+        past = self.of_node.setdefault(node, self.nothing())
+        self.of_message[id] = past.copy()
+        past[self.column[id.origin]] = id.seq
+
+    def deliver(self, node: NodeId, id: MessageId) -> Past:
+        """Learn a message; its past comes back."""
+        past = self.of_node.setdefault(node, self.nothing())
+        of_message = self.of_message.get(id)
+        if of_message is None:
+            of_message = self.of_message[id] = self.nothing()  # nobody published it: the creation audit says so
+        np.maximum(past, of_message, out=past)
+        column = self.column[id.origin]
+        past[column] = max(past[column], id.seq)
+        return of_message
+
+    def missing(self, past: Past, seqs: dict[Origin, list[int]]) -> list[MessageId]:
+        """The messages in a past, given which numbers each origin used."""
+        return [
+            MessageId(origin, self.topic, seq)
+            for column, origin in enumerate(self.origins)
+            for seq in seqs.get(origin, [])
+            if seq <= past[column]
+        ]
+
+
+def topics_of(rows: Iterable[Row]) -> dict[Topic, list[Row]]:
+    """The publish and deliver rows of each topic, in order."""
+    found: dict[Topic, list[Row]] = {}
+    for row in rows:
+        if row.kind in ("publish", "deliver"):
+            found.setdefault(row.topic, []).append(row)
+    return found
+
+
+def pasts_of(topic: Topic, rows: list[Row]) -> Pasts:
+    return Pasts(topic, sorted({(row.source, row.incarnation) for row in rows}))
+
+
+def causal(rows: Iterable[Row]) -> list[Witness]:
+    """A message delivered after another one that it happened before."""
+    found: list[Witness] = []
+    for topic, lived in topics_of(rows).items():
+        found += causal_on(topic, lived)
+    return sorted(found, key=lambda witness: (witness.at, witness.node))
+
+
+def causal_on(topic: Topic, rows: list[Row]) -> list[Witness]:
+    pasts = pasts_of(topic, rows)
+    owed: dict[NodeId, Past] = {}  # the union of the pasts of all that a node has delivered
+    delivered: dict[NodeId, list[MessageId]] = {}
+    found = []
+    for row in rows:
+        id, node = id_of(row), row.node
+        if row.kind == "publish":
+            pasts.publish(node, id)
+            continue
+        before = owed.setdefault(node, pasts.nothing())
+        column = pasts.column[id.origin]
+        mine = delivered.setdefault(node, [])
+        if id.seq <= before[column] and id not in mine:
+            later = next(other for other in mine if pasts.of_message[other][column] >= id.seq)
+            says = f"node {node} delivered {later} before {id}, which happened before it"
+            found.append(Witness("causal", row.at, node, id, later, says))
+        np.maximum(before, pasts.deliver(node, id), out=before)
+        mine.append(id)
+    return found

@@ -1,0 +1,1 @@
+"""Figures from a trace, and from nothing else."""
