@@ -57,5 +57,17 @@ class Note(msgspec.Struct, frozen=True, gc=False):
 
 # What one layer of a stack asks of the other is an event for that other: see protocols/stack.py.
 Effect = (
-    Send | Deliver | Confirm | Settle | SetTimer | CancelTimer | Note | Join | Leave | Spread | Joined | Departed | Arrive
+    Send
+    | Deliver
+    | Confirm
+    | Settle
+    | SetTimer
+    | CancelTimer
+    | Note
+    | Join
+    | Leave
+    | Spread
+    | Joined
+    | Departed
+    | Arrive
 )

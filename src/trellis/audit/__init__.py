@@ -12,7 +12,6 @@ from trellis.audit.witness import Witness
 from trellis.trace.rows import Row
 from trellis.trace.table import Trace
 
-
 AUDITS: dict[str, Callable[..., list[Witness]]] = {
     "creation": creation,
     "duplicate": duplicate,
@@ -41,7 +40,7 @@ def judge(trace: Trace, promises: Iterable[str], quiet: bool = True) -> dict[str
 
 def packets_with_messages(trace: Trace) -> Iterable[Row]:
     """Acknowledgements and membership packets tell the audits nothing."""
-    return (row for row in trace.rows() if row.kind != "receive" or row.count > 0)
+    return (row for row in trace.rows() if row.kind != "receive" or row.batch > 0)
 
 
 __all__ = ["AUDITS", "PROMISES", "Witness", "judge"]

@@ -50,7 +50,7 @@ class Pasts:
         past[column] = max(past[column], id.seq)
         return of_message
 
-    def missing(self, past: Past, seqs: dict[Origin, list[int]]) -> list[MessageId]:
+    def members(self, past: Past, seqs: dict[Origin, list[int]]) -> list[MessageId]:
         """The messages in a past, given which numbers each origin used."""
         return [
             MessageId(origin, self.topic, seq)
@@ -60,11 +60,11 @@ class Pasts:
         ]
 
 
-def topics_of(rows: Iterable[Row]) -> dict[Topic, list[Row]]:
-    """The publish and deliver rows of each topic, in order."""
+def topics_of(rows: Iterable[Row], birth: str = "publish") -> dict[Topic, list[Row]]:
+    """The rows of each topic by which messages are born and delivered, in order."""
     found: dict[Topic, list[Row]] = {}
     for row in rows:
-        if row.kind in ("publish", "deliver"):
+        if row.kind in (birth, "deliver"):
             found.setdefault(row.topic, []).append(row)
     return found
 

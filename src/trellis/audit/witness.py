@@ -37,4 +37,4 @@ def id_of(row: Row) -> MessageId:
 def ids_of(row: Row) -> list[MessageId]:
     """The messages that a packet carried: numbered one after the other from the first."""
     origin = (row.source, row.incarnation)
-    return [MessageId(origin, row.topic, row.seq + n) for n in range(row.count)]
+    return [MessageId(origin, row.topic, row.seq + n) for n in range(row.batch)]

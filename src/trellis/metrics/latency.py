@@ -44,7 +44,7 @@ def keyed(trace: Trace, messages: bool) -> Keyed:
     topic, _ = trace.words("topic")
     columns = [trace.numbers(name) for name in ("source", "incarnation", "seq", "node", "at")]
     if messages:
-        count = trace.numbers("count")
+        count = trace.numbers("batch")
         start = np.repeat(np.cumsum(count) - count, count)
         offset = np.arange(int(count.sum()), dtype=np.int64) - start
         topic = np.repeat(topic, count)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
-import numpy as np
+import msgspec
 import numpy.typing as npt
 
 
-class Summary(NamedTuple):
+class Summary(msgspec.Struct, frozen=True):
     mean: float | None
     std: float | None
     min: int | None

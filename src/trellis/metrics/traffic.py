@@ -23,8 +23,8 @@ def false_positives(trace: Trace) -> int:
     for row in trace.of_kind("subscribe", "confirm", "unsubscribe", "receive").rows():
         place = (row.node, row.topic)
         if row.kind == "receive":
-            if row.count and row.packet == "PUB" and place not in inside:
-                wrong += row.count
+            if row.batch and row.packet == "PUB" and place not in inside:
+                wrong += row.batch
         elif row.kind == "unsubscribe":
             inside.discard(place)
         else:

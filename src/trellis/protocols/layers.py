@@ -154,7 +154,7 @@ class Ordering(Machine):
         session = self.sessions[topic]
         session.phase = Phase.OUT
         session.delivered = {}  # the group may be another one when I come back: its cut decides, not my memory
-        if session.wanted:
+        if session.wanted or session.early:  # what it published meanwhile still has to go out
             self.join(topic, session)
 
     def join(self, topic: Topic, session: Session) -> None:
@@ -203,4 +203,3 @@ class Ordering(Machine):
     @abstractmethod
     def upon_arrive(self, session: Session, message: Message) -> None:
         """A message of a topic that I am in, for the first time."""
-

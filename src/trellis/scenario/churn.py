@@ -52,7 +52,8 @@ def churn_of(scenario: Scenario) -> Churn:
     match subscriptions:
         case Fraction():
             standing = {
-                topic: share(scenario, subscriptions.fraction, index) for index, topic in enumerate(scenario.topic_names())
+                topic: share(scenario, subscriptions.fraction, index)
+                for index, topic in enumerate(scenario.topic_names())
             }
             changes: list[Move] = []
         case Burst():
@@ -124,12 +125,16 @@ def explicit(scenario: Scenario, spec: Explicit) -> tuple[dict[Topic, tuple[Node
             raise ScenarioError(f"subscriptions.members.{topic}: a node is named twice; name each once")
         for node in members:
             if not 0 <= node <= last:
-                raise ScenarioError(f"subscriptions.members.{topic}: node {node}: ids run from 0 to {last}; use one of those")
+                raise ScenarioError(
+                    f"subscriptions.members.{topic}: node {node}: ids run from 0 to {last}; use one of those"
+                )
         standing[topic] = tuple(sorted(members))
     changes: list[Move] = []
     for change in spec.changes:
         if change.node > last:
-            raise ScenarioError(f"subscriptions.changes: node {change.node}: ids run from 0 to {last}; use one of those")
+            raise ScenarioError(
+                f"subscriptions.changes: node {change.node}: ids run from 0 to {last}; use one of those"
+            )
         event = Subscribe(change.topic) if change.do == "join" else Unsubscribe(change.topic)
         changes.append((change.at, change.node, event))
     return standing, changes

@@ -78,7 +78,9 @@ def check(scenario: Scenario) -> None:
     protocols.check(scenario.stack.overlay, scenario.stack.ordering, scenario.stack.options())
     count = scenario.nodes.count
     if scenario.stack.brokers is not None and scenario.stack.brokers > count:
-        raise ScenarioError(f"stack.brokers = {scenario.stack.brokers}: there are only {count} nodes; use at most {count}")
+        raise ScenarioError(
+            f"stack.brokers = {scenario.stack.brokers}: there are only {count} nodes; use at most {count}"
+        )
     network = scenario.network
     if isinstance(network, Matrix):
         rows = network.rows

@@ -46,7 +46,7 @@ def plan(scenario: Scenario) -> Plan:
     """Lay out everything the applications will do. A publisher that has not subscribed is refused here."""
     churn = churn_of(scenario)
     published, discussion = publications(scenario, churn)
-    rank = {Unsubscribe: 0, Subscribe: 1, Publish: 2}
+    rank: dict[type, int] = {Unsubscribe: 0, Subscribe: 1, Publish: 2}
     actions = [Action(*change) for change in churn.changes] + published
     actions.sort(key=lambda action: (action.at, action.node, rank[type(action.event)]))
     refuse_strangers(churn, actions)
@@ -91,7 +91,9 @@ def once_each(scenario: Scenario, workload: OnceEach, churn: Churn) -> list[Acti
 def periodic(scenario: Scenario, workload: Periodic, churn: Churn) -> list[Action]:
     """Section 4.5 of VCube-PS: a subscriber of that moment speaks."""
     if workload.messages is None and scenario.end is None:
-        raise ScenarioError("workload.messages is missing: without `end` a periodic workload never stops; give one of both")
+        raise ScenarioError(
+            "workload.messages is missing: without `end` a periodic workload never stops; give one of both"
+        )
     topic = only_topic(churn)
     census = churn.census(topic)
     said: list[Action] = []
@@ -102,13 +104,17 @@ def periodic(scenario: Scenario, workload: Periodic, churn: Churn) -> list[Actio
         number = len(said)
         members = census.at(at)
         if not members:
-            raise ScenarioError(f"workload 'periodic': nobody is subscribed to {topic!r} at time {at}; keep a subscriber")
+            raise ScenarioError(
+                f"workload 'periodic': nobody is subscribed to {topic!r} at time {at}; keep a subscriber"
+            )
         speaker = members[draw.draw(scenario.seed, draw.PUBLISHER, number) % len(members)]
         said.append(Action(at, speaker, Publish(topic, b"news")))
         word = draw.draw(scenario.seed, draw.INTERVAL, number)
         at += workload.interval if workload.spacing == "fixed" else draw.exponential(word, workload.interval)
         if len(said) > MESSAGES_MAX:
-            raise ScenarioError(f"workload.interval = {workload.interval}: more than {MESSAGES_MAX} messages; lower `end`")
+            raise ScenarioError(
+                f"workload.interval = {workload.interval}: more than {MESSAGES_MAX} messages; lower `end`"
+            )
     return said
 
 
@@ -143,7 +149,9 @@ def replies(scenario: Scenario, workload: Replies, churn: Churn) -> tuple[list[A
     topic = only_topic(churn)
     members = churn.standing[topic]
     if workload.openers > len(members):
-        raise ScenarioError(f"workload.openers = {workload.openers}: only {len(members)} nodes subscribe; use at most that")
+        raise ScenarioError(
+            f"workload.openers = {workload.openers}: only {len(members)} nodes subscribe; use at most that"
+        )
     openers = draw.sample(scenario.seed, draw.STARTER, members, workload.openers)
     thinking = {
         node: draw.between(draw.draw(scenario.seed, draw.THINK, node), 0, workload.think)
@@ -157,7 +165,9 @@ def replies(scenario: Scenario, workload: Replies, churn: Churn) -> tuple[list[A
 def only_topic(churn: Churn) -> Topic:
     names = list(churn.standing)
     if len(names) != 1:
-        raise ScenarioError(f"workload: it speaks on one topic, but there are {len(names)}; use kind 'topics' or 'explicit'")
+        raise ScenarioError(
+            f"workload: it speaks on one topic, but there are {len(names)}; use kind 'topics' or 'explicit'"
+        )
     return names[0]
 
 
@@ -174,10 +184,14 @@ def refuse_strangers(churn: Churn, actions: Iterable[Action]) -> None:
         here = (event.topic, node)
         if isinstance(event, Subscribe):
             if here in inside:
-                raise ScenarioError(f"node {node} joins {event.topic!r} at {at}: it has subscribed already; let it leave first")
+                raise ScenarioError(
+                    f"node {node} joins {event.topic!r} at {at}: it has subscribed already; let it leave first"
+                )
             inside.add(here)
         elif here not in inside:
             what = "publishes on" if isinstance(event, Publish) else "leaves"
-            raise ScenarioError(f"node {node} {what} {event.topic!r} at {at}: it is not a subscriber then; let it join first")
+            raise ScenarioError(
+                f"node {node} {what} {event.topic!r} at {at}: it is not a subscriber then; let it join first"
+            )
         elif isinstance(event, Unsubscribe):
             inside.remove(here)

@@ -22,6 +22,7 @@ class Run(NamedTuple):
     engine: str
     events: int  # steps of machines and calls of applications
     seconds: float
+    quiet: bool  # nothing was left to happen when it ended
 
 
 def run(
@@ -34,4 +35,4 @@ def run(
     host = kind(scenario, build)
     began = time.perf_counter()
     trace = host.run(progress)
-    return Run(scenario, trace, engine, host.events, time.perf_counter() - began)
+    return Run(scenario, trace, engine, host.events, time.perf_counter() - began, host.calendar.next_time() is None)

@@ -34,5 +34,3 @@ class CycleHost(Host):
         super().step()
         if self.now > before:
             self.wake(self.now + 1)
-
-

@@ -171,4 +171,3 @@ def builder(scenario: Scenario) -> BUILD:
 def places(scenario: Scenario) -> Iterable[Place]:
     count = scenario.nodes.count
     return (Place(me, count, seed=scenario.seed) for me in range(count))
-

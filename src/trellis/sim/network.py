@@ -32,7 +32,7 @@ class Line:
 
 
 class Drawn(Line):
-    """A time drawn for each packet. On a FIFO link nothing is overtaken: it arrives with the one before at the least."""
+    """A time drawn for each packet. On a FIFO link none overtakes the one before it."""
 
     def __init__(self, count: int, spec: Random, seed: int) -> None:
         super().__init__(count, spec.service, 0)

@@ -20,7 +20,9 @@ class Column(NamedTuple):
 
 
 COLUMNS = (
-    Column("position", int, 64, "place of the row in its log: rows of one node in this order are what it lived through"),
+    Column(
+        "position", int, 64, "place of the row in its log: rows of one node in this order are what it lived through"
+    ),
     Column("at", int, 64, "time"),
     Column("node", int, 32, "where it happened"),
     Column("kind", str, 0, "what happened, one of KINDS"),
@@ -31,7 +33,7 @@ COLUMNS = (
     Column("packet", str, 0, "kind of packet that was sent or received, else empty"),
     Column("peer", int, 32, "the other end of the link, else -1"),
     Column("wait", int, 64, "send: time until the packet left the outgoing queue, its own service included"),
-    Column("count", int, 32, "send, receive, settle: messages concerned, numbered from seq on"),
+    Column("batch", int, 32, "send, receive, settle: messages concerned, numbered from seq on"),
     Column("barrier", int, 32, "spread: direct predecessors that the message names"),
 )
 
@@ -67,7 +69,7 @@ class Row(NamedTuple):
     packet: str
     peer: int
     wait: int
-    count: int
+    batch: int
     barrier: int
 
 

@@ -58,7 +58,9 @@ def read(directory: Path) -> tuple[Trace, dict[str, Any]]:
     trace = read_table(directory / TRACE)
     digest = about.get("digest") if isinstance(about, dict) else None
     if digest != trace.digest():
-        raise TraceError(f"{directory / TRACE}: its digest is not the one in {ABOUT}; the file was changed after the run")
+        raise TraceError(
+            f"{directory / TRACE}: its digest is not the one in {ABOUT}; the file was changed after the run"
+        )
     return trace, about
 
 

@@ -21,7 +21,9 @@ def parse(name: str, topics: Iterable[str]) -> MessageId:
     if topic is None:
         known = sorted(set(topics))
         if len(known) != 1:
-            raise TraceError(f"message {name!r}: there are {len(known)} topics; say which, as in {name}@{(known or ['t'])[0]}")
+            raise TraceError(
+                f"message {name!r}: there are {len(known)} topics; say which, as in {name}@{(known or ['t'])[0]}"
+            )
         topic = known[0]
     return MessageId((int(source), int(incarnation or 0)), topic, int(seq))
 
@@ -29,14 +31,14 @@ def parse(name: str, topics: Iterable[str]) -> MessageId:
 def story(rows: Iterable[Row], id: MessageId) -> Iterator[Row]:
     """The rows that concern this message, also as part of a batch."""
     for row in rows:
-        if (row.source, row.incarnation, row.topic) == (id.source, id.incarnation, id.topic):
-            if row.seq == id.seq or row.seq < id.seq < row.seq + row.count:
-                yield row
+        same_source = (row.source, row.incarnation, row.topic) == (id.source, id.incarnation, id.topic)
+        if same_source and (row.seq == id.seq or row.seq < id.seq < row.seq + row.batch):
+            yield row
 
 
 def tell(row: Row) -> str:
     """One row as one line."""
-    batch = f" ({row.count} messages)" if row.count > 1 else ""
+    batch = f" ({row.batch} messages)" if row.batch > 1 else ""
     match row.kind:
         case "send":
             queued = f", leaves the queue at {row.at + row.wait}" if row.wait > 1 else ""

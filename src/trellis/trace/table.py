@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -66,8 +65,8 @@ class Trace:
         return hasher.hexdigest()
 
 
-PACKET_CELLS = 8  # at, node, id, packet, peer, wait, count, arrival
-OTHER_CELLS = 7  # kind, at, node, id, count, barrier, 0
+PACKET_CELLS = 8  # at, node, id, packet, peer, wait, batch, arrival
+OTHER_CELLS = 6  # kind, at, node, id, batch, barrier
 
 
 class Recorder:
@@ -103,10 +102,10 @@ class Recorder:
         self.order.append(number)
         return number + 1
 
-    def happened(self, kind: str, at: Time, node: NodeId, id: MessageId, count: int = 0, barrier: int = 0) -> None:
+    def happened(self, kind: str, at: Time, node: NodeId, id: MessageId, batch: int = 0, barrier: int = 0) -> None:
         code = self.ids.setdefault(id, len(self.ids))
         word = self.kinds.setdefault(kind, len(self.kinds))
-        self.others += (word, at, node, code, count, barrier, 0)
+        self.others += (word, at, node, code, batch, barrier)
         self.others_count += 1
         self.order.append(-self.others_count)
 
@@ -116,15 +115,15 @@ class Recorder:
         packets = np.array(self.packets, np.int64).reshape(-1, PACKET_CELLS)
         others = np.array(self.others, np.int64).reshape(-1, OTHER_CELLS)
         other, sent, received = order < 0, (order >= 0) & (order % 2 == 0), (order >= 0) & (order % 2 == 1)
-        cells = {name: np.zeros(len(order), np.int64) for name in ("at", "node", "id", "packet", "wait", "count")}
+        cells = {name: np.zeros(len(order), np.int64) for name in ("at", "node", "id", "packet", "wait", "batch")}
         cells |= {"peer": np.full(len(order), -1, np.int64), "kind": received.astype(np.int64)}
         cells["barrier"] = np.zeros(len(order), np.int64)
-        for name, column in (("kind", 0), ("at", 1), ("node", 2), ("id", 3), ("count", 4), ("barrier", 5)):
+        for name, column in (("kind", 0), ("at", 1), ("node", 2), ("id", 3), ("batch", 4), ("barrier", 5)):
             cells[name][other] = others[-1 - order[other], column]
         out, back = packets[order[sent] // 2], packets[order[received] // 2]
-        for name, column in (("at", 0), ("node", 1), ("id", 2), ("packet", 3), ("peer", 4), ("wait", 5), ("count", 6)):
+        for name, column in (("at", 0), ("node", 1), ("id", 2), ("packet", 3), ("peer", 4), ("wait", 5), ("batch", 6)):
             cells[name][sent] = out[:, column]
-        for name, column in (("at", 7), ("node", 4), ("id", 2), ("packet", 3), ("peer", 1), ("count", 6)):
+        for name, column in (("at", 7), ("node", 4), ("id", 2), ("packet", 3), ("peer", 1), ("batch", 6)):
             cells[name][received] = back[:, column]
         return Trace(self.table(cells))
 
@@ -139,7 +138,9 @@ class Recorder:
         cells["position"] = np.arange(len(cells["id"]), dtype=np.int64)
         words = {"kind": list(self.kinds), "packet": list(self.packet_kinds), "topic": topics}
         arrays = [
-            pa.DictionaryArray.from_arrays(pa.array(cells[c.name].astype(np.int32)), pa.array(words[c.name], pa.string()))
+            pa.DictionaryArray.from_arrays(
+                pa.array(cells[c.name].astype(np.int32)), pa.array(words[c.name], pa.string())
+            )
             if c.type is str
             else pa.array(cells[c.name]).cast(arrow_type(c))
             for c in COLUMNS

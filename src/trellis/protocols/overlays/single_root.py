@@ -149,5 +149,3 @@ class SingleRoot(Overlay):
             hops = list(path(self.root(topic), self.me, self.population))
             self.parents[topic] = hops[-2] if len(hops) > 1 else None
         return self.parents[topic]
-
-

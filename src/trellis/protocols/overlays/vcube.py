@@ -98,22 +98,25 @@ class Uns(Wave, frozen=True, gc=False):
 
 
 class Ack(Packet, frozen=True, gc=False):
-    """The messages of this wave reached the whole subtree."""
+    """The messages of this wave reached the whole subtree of this height."""
 
+    height: int
     kind: ClassVar[str] = "ACK"
 
 
 class Answer(Packet, frozen=True, gc=False):
-    """The membership change reached the whole subtree, which answers together."""
+    """The membership change reached the whole subtree of this height, which answers together."""
 
+    height: int
     ranks: tuple[Rank, ...]
     vector: Vector
     kind: ClassVar[str] = "ACK"
 
 
 class Refuse(Packet, frozen=True, gc=False):
-    """Not I: this is my rank. Give my subtree to somebody else."""
+    """Not I: this is my rank. Give the subtree of this height to somebody else."""
 
+    height: int
     rank: Rank
     vector: Vector
     kind: ClassVar[str] = "GONE"
@@ -128,7 +131,7 @@ class Pending:
         self.packet = packet
         self.parent = parent  # None: I am the root
         self.view = view  # by which it is passed on, also after I left; None for SUB, which goes to every node
-        self.awaiting = children  # child -> height it answers for
+        self.awaiting = set(children.items())  # (child, height it answers for); never iterated
         self.ranks: dict[NodeId, Rank] = {}  # answers gathered so far
         self.vector: Vector = {}
 
@@ -306,7 +309,7 @@ class VCube(Overlay):
         if children:
             self.launch(pub, sender, children, state.view)
         else:
-            self.send(sender, Ack(pub.id))
+            self.send(sender, Ack(pub.id, pub.height))
         if state.phase is Phase.JOINING or state.phase is Phase.CUTTING:
             state.early.extend(pub.messages)
         else:
@@ -366,39 +369,46 @@ class VCube(Overlay):
 
     def refuse(self, sender: NodeId, packet: Wave, state: Membership | None) -> None:
         vector = self.delivered(packet.id.topic, state) if state is not None else {}
-        self.send(sender, Refuse(packet.id, self.rank(packet.id.topic), vector))
+        self.send(sender, Refuse(packet.id, packet.height, self.rank(packet.id.topic), vector))
         for message in packet.messages:
             self.note("skip", message.id)
 
     def upon_refuse(self, sender: NodeId, refusal: Refuse) -> None:
         """The child cannot serve its subtree: the next member of its cluster takes it over."""
-        pending = self.pending.get(refusal.id)
-        if pending is None or sender not in pending.awaiting:
+        pending = self.answered(sender, refusal.id, refusal.height)
+        if pending is None:
             return
         assert pending.view is not None, "nobody refuses a SUB"
-        height = pending.awaiting.pop(sender)
         pending.view.update([refusal.rank])
         merge(pending.vector, refusal.vector)
-        s = subtree(self.me, sender, height)
-        for taker, its_height in pending.view.takers(self.me, s) if s is not None else ():
-            pending.awaiting[taker] = its_height
-            self.send(taker, pending.packet.at(its_height))
+        s = subtree(self.me, sender, refusal.height)
+        for taker, height in pending.view.takers(self.me, s) if s is not None else ():
+            pending.awaiting.add((taker, height))
+            self.send(taker, pending.packet.at(height))
         self.complete_if_answered(pending)
 
     def upon_ack(self, sender: NodeId, ack: Ack) -> None:
         """Lines 55-61."""
-        pending = self.pending.get(ack.id)
-        if pending is not None and pending.awaiting.pop(sender, None) is not None:
+        pending = self.answered(sender, ack.id, ack.height)
+        if pending is not None:
             self.complete_if_answered(pending)
 
     def upon_answer(self, sender: NodeId, answer: Answer) -> None:
         """Lines 55-61 for membership changes: gather what the subtree says."""
-        pending = self.pending.get(answer.id)
-        if pending is not None and pending.awaiting.pop(sender, None) is not None:
+        pending = self.answered(sender, answer.id, answer.height)
+        if pending is not None:
             for rank in answer.ranks:
                 pending.ranks[rank.node] = rank
             merge(pending.vector, answer.vector)
             self.complete_if_answered(pending)
+
+    def answered(self, sender: NodeId, id: MessageId, height: int) -> Pending | None:
+        """The wave that waited for this answer; None when none did. One child may answer for two subtrees."""
+        pending = self.pending.get(id)
+        if pending is None or (sender, height) not in pending.awaiting:
+            return None
+        pending.awaiting.remove((sender, height))
+        return pending
 
     def complete_if_answered(self, pending: Pending) -> None:
         if not pending.awaiting:
@@ -410,7 +420,7 @@ class VCube(Overlay):
         packet = pending.packet
         if pending.parent is not None:
             if isinstance(packet, Pub):
-                self.send(pending.parent, Ack(packet.id))
+                self.send(pending.parent, Ack(packet.id, packet.height))
             else:
                 self.send(pending.parent, self.answer(pending))
             return
@@ -431,11 +441,10 @@ class VCube(Overlay):
         packet, topic = pending.packet, pending.packet.id.topic
         state = self.topics.get(topic)
         if state is None:
-            return Answer(packet.id, tuple(pending.ranks.values()), pending.vector)
+            return Answer(packet.id, packet.height, tuple(pending.ranks.values()), pending.vector)
         ranks, vector = dict(pending.ranks), dict(pending.vector)
         if isinstance(packet, Sub):
             ranks[self.me] = self.rank(topic)
         if isinstance(packet, Cut) or state.phase is Phase.LEAVING:
             merge(vector, self.delivered(topic, state))
-        return Answer(packet.id, tuple(ranks.values()), vector)
-
+        return Answer(packet.id, packet.height, tuple(ranks.values()), vector)

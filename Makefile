@@ -1,0 +1,37 @@
+# Everything a fresh clone needs is Python 3.11 or newer; the rest comes from PyPI, pinned in requirements.lock.
+PYTHON ?= python3
+BIN := .venv/bin
+
+.PHONY: setup demo test check swarm bench clean
+
+setup: .venv/ready
+
+.venv/ready: requirements.lock pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit("trellis needs Python 3.11 or newer, this is %d.%d; set PYTHON=" % sys.version_info[:2] if sys.version_info < (3, 11) else 0)'
+	$(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements.lock
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-build-isolation --no-deps -e .
+	@touch $@
+
+demo: setup  ## a discussion among 64 nodes, its audit, a story and a page
+	$(BIN)/trellis demo --out out/demo
+
+test: setup check  ## what CI runs
+	$(BIN)/python -m pytest
+
+check: setup  ## style and types
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+swarm: setup  ## the long form of the swarm tests
+	$(BIN)/trellis swarm --schedules 10000
+	$(BIN)/trellis swarm --overlay vcube-printed --schedules 10000; test $$? -eq 1
+
+bench: setup  ## every figure a ratio in one run
+	$(BIN)/python bench/reference.py
+	$(BIN)/python bench/window.py
+	$(BIN)/python bench/figures.py
+
+clean:
+	rm -rf .venv out build

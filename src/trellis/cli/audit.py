@@ -1,0 +1,58 @@
+"""trellis audit: judge a trace by what its ordering promised."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from trellis.cli.command import err, example, out, print_json
+
+EPILOG = example("trellis audit out/run", "trellis audit out/run --json")
+SHOWN_MAX = 10
+
+
+def command(
+    directory: Annotated[Path, typer.Argument(metavar="DIR", help="What `trellis run --out` wrote.")],
+    every: Annotated[bool, typer.Option("--all", help="Check every promise, also those that were not made.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print verdict and witnesses as one JSON object.")] = False,
+) -> int:
+    """Check every promise of the run's ordering and show a witness for each violation.
+
+    Exit code 0: all promises kept. 1: violations. 2: the trace cannot be read.
+    """
+    from trellis.audit import AUDITS, PROMISES, judge
+    from trellis.errors import TraceError
+    from trellis.trace import store
+
+    trace, about = store.read(directory)
+    ordering = about.get("ordering")
+    if ordering not in PROMISES:
+        raise TraceError(f"{directory}: run.json says ordering {ordering!r}; there are {', '.join(PROMISES)}")
+    with err.status("auditing"):
+        verdict = judge(trace, AUDITS if every else PROMISES[ordering], quiet=bool(about.get("quiet", True)))
+    broken = {name: witnesses for name, witnesses in verdict.items() if witnesses}
+    if as_json:
+        print_json(
+            {
+                "directory": str(directory),
+                "digest": about["digest"],
+                "ordering": ordering,
+                "deliveries": len(trace.of_kind("deliver")),
+                "violations": {name: len(witnesses) for name, witnesses in verdict.items()},
+                "witnesses": [w.as_dict() for witnesses in broken.values() for w in witnesses],
+            }
+        )
+        return 1 if broken else 0
+    out.print(f"{len(trace.of_kind('deliver')):,} deliveries under {ordering!r}, digest {about['digest'][:16]}")
+    for name, witnesses in verdict.items():
+        out.print(f"  {name:<10} {'kept' if not witnesses else f'{len(witnesses)} violations'}")
+        for witness in witnesses[:SHOWN_MAX]:
+            out.print(f"    t={witness.at}: {witness.says}")
+        if len(witnesses) > SHOWN_MAX:
+            out.print(f"    ... and {len(witnesses) - SHOWN_MAX} more (--json shows all)")
+    if broken:
+        first = next(iter(broken.values()))[0]
+        out.print(f"read more with: trellis story {directory} {first.message}")
+    return 1 if broken else 0

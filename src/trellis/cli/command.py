@@ -1,0 +1,42 @@
+"""What all commands share: example text, a progress bar, tables and JSON."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, Protocol
+
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
+out = Console(highlight=False, soft_wrap=True)
+err = Console(stderr=True, highlight=False)
+
+
+class Bar(Protocol):
+    def __call__(self, done: float, text: str = "") -> None: ...
+
+
+def example(*lines: str) -> str:
+    """The example at the end of a command's --help."""
+    return "Example:  " + "  ;  ".join(lines)
+
+
+def print_json(value: Any) -> None:
+    sys.stdout.write(json.dumps(value, indent=2) + "\n")
+
+
+@contextmanager
+def progress(what: str, total: float | None, quiet: bool = False) -> Iterator[Bar]:
+    """A bar on the terminal's error stream: only there, and only where somebody looks."""
+    shown = not quiet and err.is_terminal
+    columns = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.fields[text]}"), TimeElapsedColumn())
+    with Progress(*columns, console=err, transient=True, disable=not shown) as bar:
+        task = bar.add_task(what, total=total, text="")
+
+        def update(done: float, text: str = "") -> None:
+            bar.update(task, completed=done, text=text)
+
+        yield update

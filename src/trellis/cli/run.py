@@ -1,0 +1,60 @@
+"""trellis run: a scenario in, a trace and its figures out."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from trellis.cli.command import example, out, print_json, progress
+
+EPILOG = example("trellis run examples/all-publish.toml --out out/run", "trellis audit out/run")
+
+
+def command(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="Scenario file (TOML).")],
+    seed: Annotated[int | None, typer.Option(help="Another seed than the file's.", min=0)] = None,
+    engine: Annotated[str, typer.Option(help="Which engine runs it.")] = "reference",
+    out_dir: Annotated[Path | None, typer.Option("--out", metavar="DIR", help="Write the trace there.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the figures as one JSON object.")] = False,
+) -> int:
+    """Run a scenario, judge it by what its ordering promises, and print the figures.
+
+    Exit code 0: all promises kept. 1: a promise was broken (see `trellis audit`). 2: the scenario cannot be run.
+    """
+    from trellis.report.figures import about, figures
+    from trellis.scenario import load
+    from trellis.sim import run
+    from trellis.trace import store
+
+    scenario = load(file)
+    if seed is not None:
+        scenario = scenario.with_seed(seed)
+    with progress(scenario.name, scenario.end, quiet=as_json) as bar:
+        result = run(scenario, engine, lambda now, events: bar(now, f"t={now}  {events:,} events"))
+    found = figures(result)
+    if out_dir is not None:
+        store.write(out_dir, result.trace, about(result))
+    if as_json:
+        print_json(found)
+    else:
+        show(scenario.name, found)
+        if out_dir is not None:
+            out.print(f"trace written to {out_dir}; try: trellis audit {out_dir}")
+    return 1 if any(found["violations"].values()) else 0
+
+
+def show(name: str, found: dict) -> None:  # type: ignore[type-arg]
+    from rich.table import Table
+
+    table = Table(title=name, show_header=False, title_justify="left")
+    for key, value in found.items():
+        table.add_row(
+            key, ", ".join(f"{k} {brief(v)}" for k, v in value.items()) if isinstance(value, dict) else brief(value)
+        )
+    out.print(table)
+
+
+def brief(value: object) -> str:
+    return f"{value:.3f}" if isinstance(value, float) else str(value)

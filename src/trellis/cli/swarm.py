@@ -1,0 +1,56 @@
+"""trellis swarm: random schedules under audit."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from trellis.cli.command import example, out, print_json, progress
+
+EPILOG = example("trellis swarm --schedules 300", "trellis swarm --overlay vcube-printed --schedules 300")
+
+
+def command(
+    overlay: Annotated[str, typer.Option(help="Which overlay.")] = "vcube",
+    ordering: Annotated[str, typer.Option(help="Which ordering over it.")] = "causal",
+    schedules: Annotated[int, typer.Option(help="How many schedules.", min=1)] = 300,
+    seed: Annotated[int, typer.Option(help="Seed of the first; the others follow.", min=0, max=(1 << 62))] = 0,
+    out_dir: Annotated[
+        Path | None, typer.Option("--out", metavar="DIR", help="Write the last run's trace there.")
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the tally as one JSON object.")] = False,
+) -> int:
+    """Try random schedules of joins, leaves and publications on 8 to 32 nodes, and audit each.
+
+    Each kind of failure comes with the command that replays it. Exit code 1 when there is any.
+    """
+    from trellis import protocols
+    from trellis.report.figures import about
+    from trellis.swarm import Campaign, try_one
+    from trellis.trace import store
+
+    protocols.check(overlay, ordering, {})
+    campaign = Campaign(overlay, ordering)
+    with progress(f"{ordering} over {overlay}", schedules, quiet=as_json) as bar:
+        campaign.go(seed, schedules, lambda done: bar(done, f"{done:,} of {schedules:,}, {campaign.failed} failed"))
+    if out_dir is not None:
+        last = try_one(seed + schedules - 1, overlay, ordering)
+        store.write(out_dir, last.run.trace, about(last.run))
+    if as_json:
+        print_json(campaign.as_dict())
+        return 1 if campaign.failed else 0
+    out.print(
+        f"{ordering} over {overlay}: {campaign.schedules:,} schedules from seed {seed}, "
+        f"{campaign.deliveries:,} deliveries, {campaign.failed:,} schedules failed"
+    )
+    out.print("  " + ", ".join(f"{name} {count}" for name, count in campaign.violations.items()))
+    for failure in sorted(campaign.failures.values(), key=lambda failure: failure.kind):
+        out.print(f"\n[bold]{failure.kind}[/] in {failure.schedules:,} schedules: {failure.about}")
+        out.print(f"  t={failure.witness.at}: {failure.witness.says}")
+        out.print(f"  replay: {failure.replay}")
+    if schedules == 1 and campaign.failed and out_dir is None:
+        message = next(iter(campaign.failures.values())).witness.message
+        out.print(f"\nkeep its trace with --out DIR, then: trellis story DIR {message}")
+    return 1 if campaign.failed else 0

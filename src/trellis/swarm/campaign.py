@@ -1,0 +1,107 @@
+"""Many random schedules under audit, and what was found.
+
+Promises: each schedule stands for itself: its seed replays it alone. A failure is counted under the hole or the promise
+          that it breaks, and the first of each kind is kept with the command that replays it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+from trellis.audit import PROMISES, Witness, judge
+from trellis.audit.diagnosis import HOLES, Diagnosis
+from trellis.protocols import WHOLE
+from trellis.scenario.model import Scenario
+from trellis.sim import Run, run
+from trellis.swarm.schedule import schedule
+
+
+class Failure(NamedTuple):
+    """One kind of failure, with its first witness."""
+
+    kind: str
+    about: str
+    schedules: int  # in how many it was seen
+    seed: int
+    replay: str
+    witness: Witness
+
+
+class Tried(NamedTuple):
+    """One schedule."""
+
+    scenario: Scenario
+    run: Run
+    witnesses: dict[str, list[Witness]]
+    kinds: dict[str, Witness]  # kind of failure -> its first witness
+
+
+class Campaign:
+    """The tally of many schedules on one stack."""
+
+    def __init__(self, overlay: str, ordering: str) -> None:
+        self.overlay = overlay
+        self.ordering = ordering
+        self.schedules = 0
+        self.failed = 0
+        self.deliveries = 0
+        self.violations = dict.fromkeys(PROMISES[ordering], 0)
+        self.failures: dict[str, Failure] = {}
+
+    def go(self, seed: int, schedules: int, progress: Callable[[int], None] | None = None) -> None:
+        for number in range(schedules):
+            self.add(try_one(seed + number, self.overlay, self.ordering))
+            if progress is not None:
+                progress(number + 1)
+
+    def add(self, tried: Tried) -> None:
+        self.schedules += 1
+        self.failed += bool(tried.kinds)
+        self.deliveries += len(tried.run.trace.of_kind("deliver"))
+        for audit, witnesses in tried.witnesses.items():
+            self.violations[audit] += len(witnesses)
+        for kind, witness in tried.kinds.items():
+            seed = tried.scenario.seed
+            seen = self.failures.get(kind)
+            if seen is None:
+                about = HOLES.get(kind, f"the promise {kind!r} is broken")
+                self.failures[kind] = Failure(kind, about, 1, seed, self.replay(seed), witness)
+            else:
+                self.failures[kind] = seen._replace(schedules=seen.schedules + 1)
+
+    def replay(self, seed: int) -> str:
+        return f"trellis swarm --overlay {self.overlay} --ordering {self.ordering} --schedules 1 --seed {seed}"
+
+    def as_dict(self) -> dict[str, object]:
+        return {
+            "overlay": self.overlay,
+            "ordering": self.ordering,
+            "schedules": self.schedules,
+            "schedules_failed": self.failed,
+            "deliveries": self.deliveries,
+            "lost": self.violations["lost"],
+            "stuck": self.violations["stuck"],
+            "violations": self.violations,
+            "failures": [
+                {**failure._asdict(), "witness": failure.witness.as_dict()}
+                for failure in sorted(self.failures.values(), key=lambda failure: failure.kind)
+            ],
+        }
+
+
+def try_one(seed: int, overlay: str, ordering: str) -> Tried:
+    """Run one schedule and judge it. Names of holes are those of the printed VCube-PS."""
+    scenario = schedule(seed, overlay, ordering)
+    result = run(scenario)
+    witnesses = judge(result.trace, PROMISES[ordering])
+    found = [witness for listed in witnesses.values() for witness in listed]
+    kinds: dict[str, Witness] = {}
+    if found and overlay in WHOLE:
+        diagnosis = Diagnosis(result.trace.rows(), witnesses)
+        for witness in found:
+            kinds.setdefault(diagnosis.name(witness), witness)
+    else:
+        for witness in found:
+            kinds.setdefault(witness.audit, witness)
+    return Tried(scenario, result, witnesses, kinds)
