@@ -31,7 +31,8 @@ def command(
     found = figures(result)
     latency = found["delivery_latency"]
     out.print(
-        f"   {found['deliveries']:,} deliveries, mean {latency['mean']:.0f} u.t., {sum(found['sent'].values()):,} packets"
+        f"   {found['deliveries']:,} deliveries, mean {latency['mean']:.0f} u.t., "
+        f"{sum(found['sent'].values()):,} packets"
     )
     store.write(out_dir, result.trace, about(result))
     out.print("[bold]2. Audit[/]: by what really happened before what, not by what the protocol believed")
