@@ -40,7 +40,8 @@ class Machine(ABC):
         """What this event makes the machine ask for, in order."""
         self.now = now
         self.upon(event)
-        effects, self.outbox = self.outbox, []
+        effects = self.outbox.copy()
+        self.outbox.clear()  # the same list for ever: the layers of a stack share it
         return effects
 
     @abstractmethod

@@ -16,6 +16,7 @@ app = typer.Typer(
     help="Topic-based publish/subscribe with a chosen order: rehearse it, audit it, read its story.",
     no_args_is_help=True,
     add_completion=False,
+    pretty_exceptions_enable=False,
     rich_markup_mode="rich",
     context_settings={"help_option_names": ["-h", "--help"]},
 )

@@ -5,17 +5,17 @@ Promises: an ordering sees a topic as *out -> joining -> in -> leaving -> out*, 
           changes its mind meanwhile; what the application published is spread even if it leaves at once.
 Assumes:  an overlay that says `Joined(topic, cut)` brings every later message beyond the cut, once, in any order.
 
-Downward go Join, Leave and Spread, upward Joined, Departed and Arrive. One question goes upward without an event: an
-overlay that welcomes a joiner asks the ordering for its `frontier`, what it has delivered so far.
+Downward go join, leave and spread, upward joined, departed and arrive; and an overlay that welcomes a joiner asks for
+the ordering's `frontier`, what it has delivered so far. In a stack these are calls from layer to layer. A layer that
+stands alone puts the events of the same names into its outbox, so that it can be tried alone.
 """
 
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable
-from enum import Enum
-from typing import ClassVar
+from typing import ClassVar, Protocol
 
+from trellis.effects import Effect
 from trellis.errors import AlreadySubscribed, NotSubscribed, UnexpectedEvent
 from trellis.events import (
     Arrive,
@@ -25,27 +25,42 @@ from trellis.events import (
     Joined,
     Leave,
     Publish,
+    Receive,
     Spread,
     Standing,
     Subscribe,
     Unsubscribe,
 )
 from trellis.machine import Machine, Place
-from trellis.words import NOTHING, Barrier, Message, MessageId, Topic, Vector
+from trellis.words import NOTHING, Barrier, Message, MessageId, NodeId, Packet, Topic, Vector
 
 # What an overlay can give and an ordering can need; a stack that lacks one is refused by this name.
 START_CUT = "a start cut for joiners"
 GAPLESS = "numbers without gaps per source and topic"
 
 
-class Overlay(Machine):
-    """How a message reaches the subscribers of its topic."""
+class Above(Protocol):
+    """What an overlay says to the layer above it."""
 
-    promise: ClassVar[str]
-    source: ClassVar[str]
-    gives: ClassVar[frozenset[str]] = frozenset()
-    options: ClassVar[dict[str, int]] = {}  # what a scenario may set under [stack], with the default
-    frontier: Callable[[Topic], Vector]  # asks the ordering above; the stack sets it
+    def arrive(self, message: Message) -> None: ...
+    def joined(self, topic: Topic, cut: Vector) -> None: ...
+    def departed(self, topic: Topic) -> None: ...
+    def frontier(self, topic: Topic) -> Vector: ...
+
+
+class Below(Protocol):
+    """What an ordering asks of the layer below it."""
+
+    def join(self, topic: Topic) -> None: ...
+    def leave(self, topic: Topic) -> None: ...
+    def spread(self, message: Message) -> None: ...
+
+
+class Outlet:
+    """Stands in for the other layer: says as events what would be said to it."""
+
+    def __init__(self, outbox: list[Effect]) -> None:
+        self.outbox = outbox
 
     def arrive(self, message: Message) -> None:
         self.outbox.append(Arrive(message))
@@ -56,19 +71,78 @@ class Overlay(Machine):
     def departed(self, topic: Topic) -> None:
         self.outbox.append(Departed(topic))
 
+    def frontier(self, topic: Topic) -> Vector:
+        return {}
 
-class Phase(Enum):
-    OUT = "out"
-    JOINING = "joining"
-    IN = "in"
-    LEAVING = "leaving"
+    def join(self, topic: Topic) -> None:
+        self.outbox.append(Join(topic))
+
+    def leave(self, topic: Topic) -> None:
+        self.outbox.append(Leave(topic))
+
+    def spread(self, message: Message) -> None:
+        self.outbox.append(Spread(message))
+
+
+class Overlay(Machine):
+    """How a message reaches the subscribers of its topic."""
+
+    promise: ClassVar[str]
+    source: ClassVar[str]
+    gives: ClassVar[frozenset[str]] = frozenset()
+    options: ClassVar[dict[str, int]] = {}  # what a scenario may set under [stack], with the default
+
+    def __init__(self, place: Place) -> None:
+        super().__init__(place)
+        self.above: Above = Outlet(self.outbox)
+
+    def upon(self, event: Event) -> None:
+        match event:
+            case Receive():
+                self.upon_receive(event.sender, event.packet)
+            case Spread():
+                self.spread(event.message)
+            case Join():
+                self.join(event.topic)
+            case Leave():
+                self.leave(event.topic)
+            case Standing():
+                self.upon_standing(event.topic, event.members)
+            case _:
+                raise UnexpectedEvent(self, event)
+
+    @abstractmethod
+    def upon_receive(self, sender: NodeId, packet: Packet) -> None:
+        """A packet came."""
+
+    @abstractmethod
+    def upon_standing(self, topic: Topic, members: tuple[NodeId, ...]) -> None:
+        """These nodes have subscribed since before the run."""
+
+    @abstractmethod
+    def join(self, topic: Topic) -> None:
+        """Bring me the topic's messages, from a cut on that I am told. Only while out of it."""
+
+    @abstractmethod
+    def leave(self, topic: Topic) -> None:
+        """Bring me no more. Only while in it."""
+
+    @abstractmethod
+    def spread(self, message: Message) -> None:
+        """Bring this to every subscriber. Only while in its topic."""
+
+
+# Where a session stands (plain words: CPython 3.11 takes ten times as long to look an Enum's member up).
+OUT, JOINING, IN, LEAVING = "out", "joining", "in", "leaving"
 
 
 class Session:
     """One node's relation to one topic, over all its subscriptions to it."""
 
+    __slots__ = ("delivered", "early", "phase", "published", "since", "wanted")
+
     def __init__(self) -> None:
-        self.phase = Phase.OUT
+        self.phase = OUT
         self.wanted = False  # the application's last word
         self.published = 0  # my messages on this topic, over all sessions
         self.since = 0  # `published` when the current session began
@@ -85,22 +159,19 @@ class Ordering(Machine):
 
     def __init__(self, place: Place) -> None:
         super().__init__(place)
+        self.below: Below = Outlet(self.outbox)
         self.sessions: dict[Topic, Session] = {}
 
     def upon(self, event: Event) -> None:
         match event:
             case Arrive():
-                session = self.sessions[event.message.id.topic]
-                if session.phase is Phase.IN:
-                    self.upon_arrive(session, event.message)
-                else:  # the application has left; the overlay still forwards
-                    self.note("skip", event.message.id)
+                self.arrive(event.message)
             case Publish():
                 self.upon_publish(event.topic, event.payload)
             case Joined():
-                self.upon_joined(event.topic, event.cut)
+                self.joined(event.topic, event.cut)
             case Departed():
-                self.upon_departed(event.topic)
+                self.departed(event.topic)
             case Subscribe():
                 self.upon_subscribe(event.topic)
             case Unsubscribe():
@@ -108,7 +179,7 @@ class Ordering(Machine):
             case Standing():
                 if self.me in event.members:
                     self.session(event.topic).wanted = True
-                    self.upon_joined(event.topic, {})
+                    self.joined(event.topic, {})
             case _:
                 raise UnexpectedEvent(self, event)
 
@@ -117,60 +188,67 @@ class Ordering(Machine):
         if session.wanted:
             raise AlreadySubscribed(f"topic {topic!r}: node {self.me} has subscribed already; unsubscribe first")
         session.wanted = True
-        if session.phase is Phase.OUT:
-            self.join(topic, session)
+        if session.phase is OUT:
+            self.begin_joining(topic, session)
 
     def upon_unsubscribe(self, topic: Topic) -> None:
         session = self.subscribed(topic, "leave it")
         session.wanted = False
-        if session.phase is Phase.IN:
-            self.leave(topic, session)
+        if session.phase is IN:
+            self.begin_leaving(topic, session)
 
     def upon_publish(self, topic: Topic, payload: bytes) -> None:
         session = self.subscribed(topic, "publish")
         session.published += 1
         id = MessageId(self.origin, topic, session.published)
         self.note("publish", id)
-        if session.phase is Phase.IN:
+        if session.phase is IN:
             self.spread(session, id, payload)
         else:
             session.early.append((id, payload))
 
-    def upon_joined(self, topic: Topic, cut: Vector) -> None:
+    def arrive(self, message: Message) -> None:
+        session = self.sessions[message.id.topic]
+        if session.phase is IN:
+            self.upon_arrive(session, message)
+        else:  # the application has left; the overlay still forwards
+            self.note("skip", message.id)
+
+    def joined(self, topic: Topic, cut: Vector) -> None:
         session = self.session(topic)
-        session.phase = Phase.IN
+        session.phase = IN
         session.since = session.published - len(session.early)
         session.delivered = dict(cut)
         self.begin(topic, cut)
         if session.wanted:
             self.confirm(topic)
-        for id, payload in session.early:
+        early, session.early = session.early, []
+        for id, payload in early:
             self.spread(session, id, payload)
-        session.early = []
         if not session.wanted:
-            self.leave(topic, session)
+            self.begin_leaving(topic, session)
 
-    def upon_departed(self, topic: Topic) -> None:
+    def departed(self, topic: Topic) -> None:
         session = self.sessions[topic]
-        session.phase = Phase.OUT
+        session.phase = OUT
         session.delivered = {}  # the group may be another one when I come back: its cut decides, not my memory
         if session.wanted or session.early:  # what it published meanwhile still has to go out
-            self.join(topic, session)
+            self.begin_joining(topic, session)
 
-    def join(self, topic: Topic, session: Session) -> None:
-        session.phase = Phase.JOINING
-        self.outbox.append(Join(topic))
+    def begin_joining(self, topic: Topic, session: Session) -> None:
+        session.phase = JOINING
+        self.below.join(topic)
 
-    def leave(self, topic: Topic, session: Session) -> None:
-        session.phase = Phase.LEAVING
-        self.outbox.append(Leave(topic))
+    def begin_leaving(self, topic: Topic, session: Session) -> None:
+        session.phase = LEAVING
+        self.below.leave(topic)
 
     def spread(self, session: Session, id: MessageId, payload: bytes) -> None:
         """Stamp a message of mine, deliver it here and hand it down."""
         message = Message(id, payload, self.follows(id.topic), session.since)
         self.note("spread", id, len(message.follows))
         self.deliver_and_remember(session, message)
-        self.outbox.append(Spread(message))
+        self.below.spread(message)
 
     def deliver_and_remember(self, session: Session, message: Message) -> None:
         origin, seq = message.id.origin, message.id.seq
@@ -178,6 +256,7 @@ class Ordering(Machine):
             session.delivered[origin] = seq
         if session.wanted:
             self.deliver(message)
+        self.remember(message)
 
     def frontier(self, topic: Topic) -> Vector:
         """Per origin, what I have delivered or skipped: closed under "follows", as everything delivered is."""
@@ -196,6 +275,9 @@ class Ordering(Machine):
     def follows(self, topic: Topic) -> Barrier:
         """What my next message must follow. Nothing, unless the order says so."""
         return NOTHING
+
+    def remember(self, message: Message) -> None:
+        """A message was delivered. What else the order must know of it."""
 
     def begin(self, topic: Topic, cut: Vector) -> None:
         """A session begins: forget what an earlier one left behind."""

@@ -1,7 +1,7 @@
 """An ordering over an overlay, as one machine.
 
-Promises: each layer is a machine of its own, with its own `step`; the stack only carries what one layer asks of the
-          other (Join, Leave and Spread downward, Joined, Departed and Arrive upward) and hands the rest to the host.
+Promises: each layer is a machine that can be tried alone; the stack only joins them and shows the host one `step`. What
+          one layer says to the other (see layers.py) happens at once, within the step.
 """
 
 from __future__ import annotations
@@ -9,32 +9,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from trellis.effects import Effect
-from trellis.errors import UnexpectedEvent
-from trellis.events import (
-    Arrive,
-    Cycle,
-    Departed,
-    Event,
-    Join,
-    Joined,
-    Leave,
-    Publish,
-    Receive,
-    Spread,
-    Standing,
-    Subscribe,
-    Timeout,
-    Unsubscribe,
-)
+from trellis.events import Event, Publish, Standing, Subscribe, Unsubscribe
 from trellis.machine import Machine
 from trellis.protocols.layers import Ordering, Overlay
 from trellis.words import Time
 
-DOWNWARD = frozenset({Join, Leave, Spread})
-UPWARD = frozenset({Joined, Departed, Arrive})
-BETWEEN = DOWNWARD | UPWARD
-FROM_BELOW = frozenset({Receive, Timeout, Cycle})
-FROM_ABOVE = frozenset({Publish, Subscribe, Unsubscribe})
+FROM_THE_APPLICATION = frozenset({Publish, Subscribe, Unsubscribe})
 
 
 class Stack(Machine):
@@ -44,40 +24,19 @@ class Stack(Machine):
         super().__init__(overlay.place)
         self.ordering = ordering
         self.overlay = overlay
-        overlay.frontier = ordering.frontier
+        ordering.below, overlay.above = overlay, ordering
+        ordering.outbox = overlay.outbox = self.outbox
 
     def step(self, now: Time, event: Event) -> Sequence[Effect]:
-        """As any machine's; a packet that concerns the overlay alone is not carried about."""
-        if type(event) is not Receive:
-            return super().step(now, event)
-        self.now = now
-        effects = self.overlay.step(now, event)
-        for effect in effects:
-            if type(effect) in BETWEEN:
-                self.carry(effects)
-                effects, self.outbox = self.outbox, []
-                break
-        return effects
+        self.ordering.now = self.overlay.now = now
+        return super().step(now, event)
 
     def upon(self, event: Event) -> None:
         kind = type(event)
-        if kind in FROM_BELOW:
-            self.carry(self.overlay.step(self.now, event))
-        elif kind in FROM_ABOVE:
-            self.carry(self.ordering.step(self.now, event))
-        elif kind is Standing:
-            self.carry(self.overlay.step(self.now, event))
-            self.carry(self.ordering.step(self.now, event))
+        if kind is Standing:
+            self.overlay.upon(event)
+            self.ordering.upon(event)
+        elif kind in FROM_THE_APPLICATION:
+            self.ordering.upon(event)
         else:
-            raise UnexpectedEvent(self, event)
-
-    def carry(self, effects: Sequence[Effect]) -> None:
-        """Give each layer what the other asks of it, at once and in order; keep the rest for the host."""
-        for effect in effects:
-            kind = type(effect)
-            if kind in UPWARD:
-                self.carry(self.ordering.step(self.now, effect))  # type: ignore[arg-type]
-            elif kind in DOWNWARD:
-                self.carry(self.overlay.step(self.now, effect))  # type: ignore[arg-type]
-            else:
-                self.outbox.append(effect)
+            self.overlay.upon(event)

@@ -136,10 +136,9 @@ class Host:
                 raise UnexpectedEvent(self, effect)
 
     def send(self, node: NodeId, to: NodeId, packet: Packet) -> None:
-        now, network = self.now, self.network
+        now = self.now
         number = self.packets[node] = self.packets[node] + 1
-        departure = network.departure(now, node)
-        arrival = network.arrival(node, to, number, departure)
+        departure, arrival = self.network.times(now, node, to, number)
         row = self.recorder.sent(now, node, packet, to, departure, arrival)
         self.calendar.push(arrival, (to, PACKET, node, number, Receive(node, packet), row))
 

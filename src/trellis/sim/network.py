@@ -20,15 +20,11 @@ class Line:
         self.propagation = propagation
         self.free: list[Time] = [0] * count  # when each node's queue will be empty
 
-    def departure(self, now: Time, sender: NodeId) -> Time:
-        """When a packet put into the queue now has left it."""
+    def times(self, now: Time, sender: NodeId, to: NodeId, number: int) -> tuple[Time, Time]:
+        """When the sender's packet of this number, put into the queue now, has left it, and when it arrives."""
         free = self.free[sender]
         leaves = self.free[sender] = (free if free > now else now) + self.service
-        return leaves
-
-    def arrival(self, sender: NodeId, to: NodeId, number: int, departure: Time) -> Time:
-        """When the sender's packet of this number, having left then, arrives."""
-        return departure + self.propagation
+        return leaves, leaves + self.propagation
 
 
 class Drawn(Line):
@@ -40,13 +36,14 @@ class Drawn(Line):
         self.seed = seed
         self.last: dict[tuple[NodeId, NodeId], Time] = {}
 
-    def arrival(self, sender: NodeId, to: NodeId, number: int, departure: Time) -> Time:
+    def times(self, now: Time, sender: NodeId, to: NodeId, number: int) -> tuple[Time, Time]:
+        leaves, _ = super().times(now, sender, to, number)
         word = draw.draw(self.seed, draw.LATENCY, sender, to, number)
-        arrives = departure + draw.between(word, self.spec.low, self.spec.high)
+        arrives = leaves + draw.between(word, self.spec.low, self.spec.high)
         if self.spec.fifo:
             arrives = max(arrives, self.last.get((sender, to), 0))
             self.last[sender, to] = arrives
-        return arrives
+        return leaves, arrives
 
 
 class Measured(Line):
@@ -56,8 +53,9 @@ class Measured(Line):
         super().__init__(count, spec.service, 0)
         self.rows = spec.rows
 
-    def arrival(self, sender: NodeId, to: NodeId, number: int, departure: Time) -> Time:
-        return departure + self.rows[sender][to]
+    def times(self, now: Time, sender: NodeId, to: NodeId, number: int) -> tuple[Time, Time]:
+        leaves, _ = super().times(now, sender, to, number)
+        return leaves, leaves + self.rows[sender][to]
 
 
 def network_of(scenario: Scenario) -> Line:

@@ -6,7 +6,8 @@ Promises: two runs with the same rows have the same digest, whatever engine, mac
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -16,6 +17,7 @@ from trellis.trace.rows import COLUMNS, Row, arrow_schema, arrow_type
 from trellis.words import MessageId, NodeId, Packet, Time
 
 Numbers = npt.NDArray[np.int64]
+T = TypeVar("T")
 
 
 class Trace:
@@ -65,12 +67,12 @@ class Trace:
         return hasher.hexdigest()
 
 
-PACKET_CELLS = 8  # at, node, id, packet, peer, wait, batch, arrival
-OTHER_CELLS = 6  # kind, at, node, id, batch, barrier
+Sent = tuple[Time, NodeId, Packet, NodeId, Time, Time]  # at, node, packet, to, leaves the queue, arrives
+Other = tuple[str, Time, NodeId, MessageId, int, int]  # kind, at, node, id, batch, barrier
 
 
 class Recorder:
-    """Collects what a host sees, as whole numbers in flat lists: a run must not wait for its trace.
+    """Collects what a host sees, as it is: a run must not wait for its trace.
 
     A packet is written once, when it is sent; its arrival only adds its number to `order`, which keeps the order of
     all rows: 2n for the sending of packet n, 2n + 1 for its arrival, -1 - n for the n-th row of another kind.
@@ -78,74 +80,90 @@ class Recorder:
 
     def __init__(self) -> None:
         self.order: list[int] = []
-        self.packets: list[int] = []
-        self.packets_count = 0
-        self.others: list[int] = []
-        self.others_count = 0
-        self.ids: dict[MessageId, int] = {}
-        self.kinds: dict[str, int] = {"send": 0, "receive": 1}
-        self.packet_kinds: dict[str, int] = {"": 0}
+        self.packets: list[Sent] = []
+        self.others: list[Other] = []
 
     def sent(self, at: Time, node: NodeId, packet: Packet, to: NodeId, departure: Time, arrival: Time) -> int:
         """A packet enters the outgoing queue. The number that comes back is for `order` when it arrives."""
-        number = self.packets_count
-        self.packets_count = number + 1
-        id, kind = packet.id, packet.kind
-        code = self.ids.get(id)
-        if code is None:
-            code = self.ids[id] = len(self.ids)
-        word = self.packet_kinds.get(kind)
-        if word is None:
-            word = self.packet_kinds[kind] = len(self.packet_kinds)
-        self.packets += (at, node, code, word, to, departure - at, len(packet.messages), arrival)
-        number += number
+        number = 2 * len(self.packets)
+        self.packets.append((at, node, packet, to, departure, arrival))
         self.order.append(number)
         return number + 1
 
     def happened(self, kind: str, at: Time, node: NodeId, id: MessageId, batch: int = 0, barrier: int = 0) -> None:
-        code = self.ids.setdefault(id, len(self.ids))
-        word = self.kinds.setdefault(kind, len(self.kinds))
-        self.others += (word, at, node, code, batch, barrier)
-        self.others_count += 1
-        self.order.append(-self.others_count)
+        self.others.append((kind, at, node, id, batch, barrier))
+        self.order.append(-len(self.others))
 
     def trace(self) -> Trace:
         """Lay the rows out as columns."""
-        order = np.array(self.order, np.int64)
-        packets = np.array(self.packets, np.int64).reshape(-1, PACKET_CELLS)
-        others = np.array(self.others, np.int64).reshape(-1, OTHER_CELLS)
-        other, sent, received = order < 0, (order >= 0) & (order % 2 == 0), (order >= 0) & (order % 2 == 1)
-        cells = {name: np.zeros(len(order), np.int64) for name in ("at", "node", "id", "packet", "wait", "batch")}
-        cells |= {"peer": np.full(len(order), -1, np.int64), "kind": received.astype(np.int64)}
-        cells["barrier"] = np.zeros(len(order), np.int64)
-        for name, column in (("kind", 0), ("at", 1), ("node", 2), ("id", 3), ("batch", 4), ("barrier", 5)):
-            cells[name][other] = others[-1 - order[other], column]
-        out, back = packets[order[sent] // 2], packets[order[received] // 2]
-        for name, column in (("at", 0), ("node", 1), ("id", 2), ("packet", 3), ("peer", 4), ("wait", 5), ("batch", 6)):
-            cells[name][sent] = out[:, column]
-        for name, column in (("at", 7), ("node", 4), ("id", 2), ("packet", 3), ("peer", 1), ("batch", 6)):
-            cells[name][received] = back[:, column]
-        return Trace(self.table(cells))
+        ids, kinds, packet_kinds = Codes[MessageId](), Codes[str](["send", "receive"]), Codes[str]([""])
+        at, node, packets, to, departure, arrival = transposed(self.packets, 6)
+        sent_id = numbers(ids.of(packet.id for packet in packets), len(packets))
+        sent_kind = numbers(packet_kinds.of(packet.kind for packet in packets), len(packets))
+        sent_batch = numbers((len(packet.messages) for packet in packets), len(packets))
+        sent_at, sent_node, sent_to = (numbers(column, len(packets)) for column in (at, node, to))
+        left, came = numbers(departure, len(packets)), numbers(arrival, len(packets))
+        kind, at, node, id, batch, barrier = transposed(self.others, 6)
+        other = [numbers(kinds.of(kind), len(kind)), *(numbers(column, len(kind)) for column in (at, node))]
+        other += [numbers(ids.of(id), len(kind)), *(numbers(column, len(kind)) for column in (batch, barrier))]
 
-    def table(self, cells: dict[str, Numbers]) -> pa.Table:
-        """Ids and words looked up once each, not once per row."""
-        ids = list(self.ids)
-        topics = sorted({id.topic for id in ids})
-        topic_code = {topic: code for code, topic in enumerate(topics)}
-        of_id = np.array([(topic_code[i.topic], *i.origin, i.seq) for i in ids], np.int64).reshape(-1, 4)
-        looked_up = of_id[cells["id"]]
-        cells |= {name: looked_up[:, k] for k, name in enumerate(("topic", "source", "incarnation", "seq"))}
-        cells["position"] = np.arange(len(cells["id"]), dtype=np.int64)
-        words = {"kind": list(self.kinds), "packet": list(self.packet_kinds), "topic": topics}
-        arrays = [
-            pa.DictionaryArray.from_arrays(
-                pa.array(cells[c.name].astype(np.int32)), pa.array(words[c.name], pa.string())
-            )
-            if c.type is str
-            else pa.array(cells[c.name]).cast(arrow_type(c))
-            for c in COLUMNS
-        ]
-        return pa.table(arrays, schema=arrow_schema())
+        order = numbers(self.order, len(self.order))
+        is_other, is_sent, is_received = order < 0, (order >= 0) & (order % 2 == 0), (order >= 0) & (order % 2 == 1)
+        blank = {"packet": 0, "peer": -1, "wait": 0, "batch": 0, "barrier": 0, "kind": 0, "at": 0, "node": 0, "id": 0}
+        cells = {name: np.full(len(order), value, np.int64) for name, value in blank.items()}
+        rows = -1 - order[is_other]
+        for name, column in zip(("kind", "at", "node", "id", "batch", "barrier"), other, strict=True):
+            cells[name][is_other] = column[rows]
+        packets_at_both_ends = {"id": sent_id, "packet": sent_kind, "batch": sent_batch}
+        on_departure = {"at": sent_at, "node": sent_node, "peer": sent_to, "wait": left - sent_at}
+        on_arrival = {"at": came, "node": sent_to, "peer": sent_node}
+        for rows, where, columns in (
+            (order[is_sent] // 2, is_sent, on_departure),
+            (order[is_received] // 2, is_received, on_arrival),
+        ):
+            for name, column in (packets_at_both_ends | columns).items():
+                cells[name][where] = column[rows]
+        cells["kind"][is_received] = 1
+        return Trace(table(cells, ids.known(), kinds.known(), packet_kinds.known()))
+
+
+def table(cells: dict[str, Numbers], ids: list[MessageId], kinds: list[str], packet_kinds: list[str]) -> pa.Table:
+    """Columns from coded cells: ids and words are looked up once each, not once per row."""
+    topics = sorted({id.topic for id in ids})
+    topic_code = {topic: code for code, topic in enumerate(topics)}
+    of_id = np.array([(topic_code[i.topic], *i.origin, i.seq) for i in ids], np.int64).reshape(-1, 4)[cells["id"]]
+    cells |= {name: of_id[:, column] for column, name in enumerate(("topic", "source", "incarnation", "seq"))}
+    cells["position"] = np.arange(len(of_id), dtype=np.int64)
+    words = {"kind": kinds, "packet": packet_kinds, "topic": topics}
+    arrays = [
+        pa.DictionaryArray.from_arrays(pa.array(cells[c.name].astype(np.int32)), pa.array(words[c.name], pa.string()))
+        if c.type is str
+        else pa.array(cells[c.name]).cast(arrow_type(c))
+        for c in COLUMNS
+    ]
+    return pa.table(arrays, schema=arrow_schema())
+
+
+class Codes(Generic[T]):
+    """Small numbers for values, in the order in which they first come."""
+
+    def __init__(self, first: Iterable[T] = ()) -> None:
+        self.codes: dict[T, int] = {value: code for code, value in enumerate(first)}
+
+    def of(self, values: Iterable[T]) -> Iterator[int]:
+        codes = self.codes
+        return (codes.setdefault(value, len(codes)) for value in values)
+
+    def known(self) -> list[T]:
+        return list(self.codes)
+
+
+def transposed(rows: list[Any], width: int) -> list[tuple[Any, ...]]:
+    return list(zip(*rows, strict=True)) if rows else [()] * width
+
+
+def numbers(values: Iterable[int], count: int) -> Numbers:
+    return np.fromiter(values, np.int64, count)
 
 
 def trace_of(rows: list[Row]) -> Trace:

@@ -58,9 +58,8 @@ class Causal(Ordering):
         delivered, mine = session.delivered, self.origin
         return min((d for d in follows if delivered.get(d.origin, 0) < d.seq and d.origin != mine), default=None)
 
-    def deliver_and_remember(self, session: Session, message: Message) -> None:
-        """Lines 85-89, and 19-22 for a message of mine, which follows all of my barrier and so becomes all of it."""
-        super().deliver_and_remember(session, message)
+    def remember(self, message: Message) -> None:
+        """Line 89, and line 22 for a message of mine, which follows all of my barrier and so becomes all of it."""
         barrier = self.barrier[message.id.topic]
         barrier -= message.follows
         barrier.add(message.id)

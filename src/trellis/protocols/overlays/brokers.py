@@ -14,7 +14,6 @@ from bisect import bisect_right
 from typing import ClassVar
 
 from trellis.errors import UnexpectedEvent
-from trellis.events import Event, Join, Leave, Receive, Spread, Standing
 from trellis.machine import Place
 from trellis.protocols.layers import GAPLESS, START_CUT, Overlay
 from trellis.protocols.parts.hypercube import children, cluster, dimension, path
@@ -42,21 +41,6 @@ class Brokers(Overlay):
     def id_of(self, index: int) -> NodeId:
         return index * self.place.size // self.brokers
 
-    def upon(self, event: Event) -> None:
-        match event:
-            case Receive():
-                self.upon_receive(event.sender, event.packet)
-            case Spread():
-                self.upon_spread(event.message)
-            case Join():
-                self.upon_join(event.topic)
-            case Leave():
-                self.upon_leave(event.topic)
-            case Standing():
-                self.upon_standing(event.topic, event.members)
-            case _:
-                raise UnexpectedEvent(self, event)
-
     def upon_receive(self, sender: NodeId, packet: Packet) -> None:
         match packet:
             case Pub() | Root():
@@ -78,7 +62,7 @@ class Brokers(Overlay):
             last = self.id_of(self.mine + 1) if self.mine + 1 < self.brokers else self.place.size
             feed.children.update((member, None) for member in members if self.me < member < last)
 
-    def upon_join(self, topic: Topic) -> None:
+    def join(self, topic: Topic) -> None:
         sub = Sub(self.changes.next(topic))
         self.feed(topic).joining = True
         if self.broker == self.me:
@@ -88,15 +72,15 @@ class Brokers(Overlay):
 
     def begin(self, welcome: Welcome) -> None:
         self.feed(welcome.id.topic).begin(welcome.vector)
-        self.joined(welcome.id.topic, welcome.vector)
+        self.above.joined(welcome.id.topic, welcome.vector)
 
-    def upon_leave(self, topic: Topic) -> None:
+    def leave(self, topic: Topic) -> None:
         self.feed(topic).member = False
         if self.broker != self.me:
             self.send(self.broker, Uns(self.changes.next(topic)))
-        self.departed(topic)
+        self.above.departed(topic)
 
-    def upon_spread(self, message: Message) -> None:
+    def spread(self, message: Message) -> None:
         topic = message.id.topic
         root = self.id_of(self.root_index(topic))
         if root == self.me:
@@ -114,7 +98,7 @@ class Brokers(Overlay):
         for child in feed.children:
             self.send(child, Pub(message.id, (message,)))
         if feed.member and message.id.origin != self.origin and feed.is_new(message):  # mine was delivered at once
-            self.arrive(message)
+            self.above.arrive(message)
         elif feed.member or feed.joining:
             self.note("skip", message.id)
 

@@ -13,7 +13,6 @@ from __future__ import annotations
 from typing import ClassVar
 
 from trellis.errors import UnexpectedEvent
-from trellis.events import Event, Join, Leave, Receive, Spread, Standing
 from trellis.machine import Place
 from trellis.protocols.layers import GAPLESS, START_CUT, Overlay
 from trellis.protocols.parts.hypercube import any_in, block, cluster, dimension, first, path
@@ -38,24 +37,6 @@ class SingleRoot(Overlay):
         self.changes = Changes(self.origin)
         self.roots: dict[Topic, NodeId] = {}
         self.parents: dict[Topic, NodeId | None] = {}
-
-    def upon(self, event: Event) -> None:
-        match event:
-            case Receive():
-                self.upon_receive(event.sender, event.packet)
-            case Spread():
-                self.upon_spread(event.message)
-            case Join():
-                self.feed(event.topic).joining = True
-                self.upon_sub(Sub(self.changes.next(event.topic)))
-            case Leave():
-                self.feed(event.topic).member = False
-                self.prune(event.topic)
-                self.departed(event.topic)
-            case Standing():
-                self.upon_standing(event.topic, event.members)
-            case _:
-                raise UnexpectedEvent(self, event)
 
     def upon_receive(self, sender: NodeId, packet: Packet) -> None:
         match packet:
@@ -85,7 +66,16 @@ class SingleRoot(Overlay):
                 assert child is not None
                 feed.children[child] = None
 
-    def upon_spread(self, message: Message) -> None:
+    def join(self, topic: Topic) -> None:
+        self.feed(topic).joining = True
+        self.upon_sub(Sub(self.changes.next(topic)))
+
+    def leave(self, topic: Topic) -> None:
+        self.feed(topic).member = False
+        self.prune(topic)
+        self.above.departed(topic)
+
+    def spread(self, message: Message) -> None:
         """The publisher sends its message to the root; being the root, it starts at once."""
         topic = message.id.topic
         root = self.root(topic)
@@ -100,7 +90,7 @@ class SingleRoot(Overlay):
         for child in feed.children:
             self.send(child, Pub(message.id, (message,)))
         if feed.member and message.id.origin != self.origin and feed.is_new(message):  # mine was delivered at once
-            self.arrive(message)
+            self.above.arrive(message)
         elif feed.member or feed.joining:
             self.note("skip", message.id)
 
@@ -122,7 +112,7 @@ class SingleRoot(Overlay):
             self.grafting[topic] -= 1
         if joiner == self.me:
             feed.begin(welcome.vector)
-            self.joined(topic, welcome.vector)
+            self.above.joined(topic, welcome.vector)
         else:
             child = first(self.me, cluster(self.me, joiner), self.population)
             assert child is not None

@@ -21,37 +21,26 @@ A topic's life at one node:
 
 from __future__ import annotations
 
-from enum import Enum
 from typing import ClassVar
 
 import msgspec
 
 from trellis.errors import UnexpectedEvent
-from trellis.events import Event, Join, Leave, Receive, Spread, Standing
 from trellis.machine import Place
 from trellis.protocols.layers import GAPLESS, START_CUT, Overlay
 from trellis.protocols.parts.hypercube import dimension, first
 from trellis.protocols.parts.seen import Seen
-from trellis.protocols.parts.view import GONE, JOINING, MEMBER, Rank, View, subtree
+from trellis.protocols.parts.view import GONE, MEMBER, NEWCOMER, Rank, View, subtree
 from trellis.words import Message, MessageId, NodeId, Packet, Topic, Vector, merge
 
-
-class Phase(Enum):
-    OUT = "out"
-    JOINING = "joining"
-    CUTTING = "cutting"
-    IN = "in"
-    DRAINING = "draining"
-    LEAVING = "leaving"
-
+JOINING, CUTTING, IN, DRAINING, LEAVING = "joining", "cutting", "in", "draining", "leaving"
 
 RANK = {
-    Phase.OUT: GONE,
-    Phase.JOINING: JOINING,
-    Phase.CUTTING: MEMBER,  # it knows all others, so it can forward
-    Phase.IN: MEMBER,
-    Phase.DRAINING: MEMBER,
-    Phase.LEAVING: GONE,
+    JOINING: NEWCOMER,
+    CUTTING: MEMBER,  # it knows all others, so it can forward
+    IN: MEMBER,
+    DRAINING: MEMBER,
+    LEAVING: GONE,
 }
 
 
@@ -139,7 +128,9 @@ class Pending:
 class Membership:
     """What one node keeps of one topic."""
 
-    def __init__(self, view: View, phase: Phase) -> None:
+    __slots__ = ("departed", "early", "outstanding", "phase", "queue", "seen", "view")
+
+    def __init__(self, view: View, phase: str) -> None:
         self.phase = phase
         self.view = view
         self.departed: Vector = {}  # what those who left had delivered
@@ -167,21 +158,6 @@ class VCube(Overlay):
         self.topics: dict[Topic, Membership] = {}  # absent: OUT
         self.pending: dict[MessageId, Pending] = {}
 
-    def upon(self, event: Event) -> None:
-        match event:
-            case Receive():
-                self.upon_receive(event.sender, event.packet)
-            case Spread():
-                self.upon_spread(event.message)
-            case Join():
-                self.upon_join(event.topic)
-            case Leave():
-                self.upon_leave(event.topic)
-            case Standing():
-                self.upon_standing(event.topic, event.members)
-            case _:
-                raise UnexpectedEvent(self, event)
-
     def upon_receive(self, sender: NodeId, packet: Packet) -> None:
         match packet:
             case Ack():
@@ -205,12 +181,12 @@ class VCube(Overlay):
         """Membership from before the run: everybody is a member of version 1 in everybody's view."""
         if self.me in members:
             self.versions[topic] = 1
-            self.topics[topic] = Membership(View.standing(members), Phase.IN)
+            self.topics[topic] = Membership(View.standing(members), IN)
 
-    def upon_join(self, topic: Topic) -> None:
+    def join(self, topic: Topic) -> None:
         """Algorithm 1, lines 4-8: start with a view of myself, and tell every node."""
-        topic_state = self.topics[topic] = Membership(View(), Phase.JOINING)
-        rank = self.change_rank(topic, Phase.JOINING)
+        topic_state = self.topics[topic] = Membership(View(), JOINING)
+        rank = self.change_rank(topic, JOINING)
         topic_state.view.update([rank])
         height = self.dimension
         self.launch(Sub(self.change_id(topic), height, rank), None, self.everybody(height), None)
@@ -220,7 +196,7 @@ class VCube(Overlay):
         state = self.topics[topic]
         state.view.update(answers.ranks.values())
         merge(state.departed, answers.vector)
-        rank = self.change_rank(topic, Phase.CUTTING)
+        rank = self.change_rank(topic, CUTTING)
         self.launch_change(Cut(self.change_id(topic), self.dimension, rank), state)
 
     def upon_cut_answered(self, topic: Topic, answers: Pending) -> None:
@@ -228,29 +204,29 @@ class VCube(Overlay):
         state = self.topics[topic]
         cut = dict(state.departed)
         merge(cut, answers.vector)
-        state.phase = Phase.IN
+        state.phase = IN
         state.seen = Seen(cut)
-        self.joined(topic, cut)
+        self.above.joined(topic, cut)
         for message in state.early:
             self.take(state, message)
         state.early = []
 
-    def upon_leave(self, topic: Topic) -> None:
+    def leave(self, topic: Topic) -> None:
         """Algorithm 1, lines 10-14. I go on forwarding until my own messages are settled."""
         state = self.topics[topic]
-        state.phase = Phase.DRAINING
+        state.phase = DRAINING
         self.depart_if_drained(topic, state)
 
     def depart_if_drained(self, topic: Topic, state: Membership) -> None:
-        if state.phase is Phase.DRAINING and not state.queue and not state.outstanding:
-            rank = self.change_rank(topic, Phase.LEAVING)
+        if state.phase is DRAINING and not state.queue and not state.outstanding:
+            rank = self.change_rank(topic, LEAVING)
             self.launch_change(Uns(self.change_id(topic), self.dimension, rank, self.delivered(topic, state)), state)
 
     def upon_uns_answered(self, topic: Topic) -> None:
         del self.topics[topic]  # waves under way keep the view that they need
-        self.departed(topic)
+        self.above.departed(topic)
 
-    def change_rank(self, topic: Topic, phase: Phase) -> Rank:
+    def change_rank(self, topic: Topic, phase: str) -> Rank:
         """Enter a phase that others must hear of."""
         state = self.topics[topic]
         state.phase = phase
@@ -270,13 +246,13 @@ class VCube(Overlay):
 
     def delivered(self, topic: Topic, state: Membership) -> Vector:
         """What I and those who left before me have delivered: closed under "follows", so a cut of it is too."""
-        vector = self.frontier(topic)
+        vector = self.above.frontier(topic)
         merge(vector, state.departed)
         return vector
 
     # Publishing
 
-    def upon_spread(self, message: Message) -> None:
+    def spread(self, message: Message) -> None:
         """Algorithm 2, line 12."""
         state = self.topics[message.id.topic]
         state.queue.append(message)
@@ -301,16 +277,17 @@ class VCube(Overlay):
 
     def upon_pub(self, sender: NodeId, pub: Pub) -> None:
         """Lines 40-53 and 62-68."""
-        state = self.topics.get(pub.id.topic)
-        if state is None or self.cannot_serve(state, pub.height):
+        id, height = pub.id, pub.height
+        state = self.topics.get(id.topic)
+        if state is None or self.cannot_serve(state, height):
             self.refuse(sender, pub, state)
             return
-        children = state.view.tree(self.me, pub.height) if pub.height else None
+        children = state.view.tree(self.me, height) if height else None
         if children:
             self.launch(pub, sender, children, state.view)
         else:
-            self.send(sender, Ack(pub.id, pub.height))
-        if state.phase is Phase.JOINING or state.phase is Phase.CUTTING:
+            self.send(sender, Ack(id, height))
+        if state.phase is JOINING or state.phase is CUTTING:
             state.early.extend(pub.messages)
         else:
             for message in pub.messages:
@@ -318,10 +295,11 @@ class VCube(Overlay):
 
     def take(self, state: Membership, message: Message) -> None:
         """Hand a message up unless it came before (V8) or is at or below my cut."""
-        if state.seen.add(message.id.origin, message.id.seq, message.since):
-            self.arrive(message)
+        id = message.id
+        if state.seen.add(id.origin, id.seq, message.since):
+            self.above.arrive(message)
         else:
-            self.note("skip", message.id)
+            self.note("skip", id)
 
     # Waves
 
@@ -365,7 +343,7 @@ class VCube(Overlay):
         self.launch(change, sender, state.view.tree(self.me, change.height), state.view)
 
     def cannot_serve(self, state: Membership, height: int) -> bool:
-        return state.phase is Phase.LEAVING or (state.phase is Phase.JOINING and height > 0)
+        return state.phase is LEAVING or (state.phase is JOINING and height > 0)
 
     def refuse(self, sender: NodeId, packet: Wave, state: Membership | None) -> None:
         vector = self.delivered(packet.id.topic, state) if state is not None else {}
@@ -445,6 +423,6 @@ class VCube(Overlay):
         ranks, vector = dict(pending.ranks), dict(pending.vector)
         if isinstance(packet, Sub):
             ranks[self.me] = self.rank(topic)
-        if isinstance(packet, Cut) or state.phase is Phase.LEAVING:
+        if isinstance(packet, Cut) or state.phase is LEAVING:
             merge(vector, self.delivered(topic, state))
         return Answer(packet.id, packet.height, tuple(ranks.values()), vector)

@@ -12,13 +12,20 @@ from trellis.words import Origin, Vector
 class Seen:
     """Numbers start at 1."""
 
+    __slots__ = ("ahead", "upto")
+
     def __init__(self, cut: Vector | None = None) -> None:
         self.upto: Vector = dict(cut or {})
         self.ahead: dict[Origin, set[int]] = {}  # of those origins only that have a gap; membership tests only
 
     def add(self, origin: Origin, seq: int, since: int = 0) -> bool:
         """Note a number; False when it came before. Numbers up to `since` will not come any more."""
-        upto = max(self.upto.get(origin, 0), since)
+        upto = self.upto.get(origin, 0)
+        if upto < since:
+            upto = since
+        if seq == upto + 1 and not self.ahead:  # mostly
+            self.upto[origin] = seq
+            return True
         ahead = self.ahead.get(origin)
         if seq <= upto or (ahead is not None and seq in ahead):
             return False

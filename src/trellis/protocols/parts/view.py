@@ -1,7 +1,7 @@
 """Who takes part in a topic, as one node has heard it.
 
 Source:   VCube-PS's `view[t]` and UPDATE (Algorithm 2, lines 75-82).
-Departs:  three ranks instead of SUB/UNS: a node is *joining* until it knows all others, so that nobody gives it a
+Departs:  three ranks instead of SUB/UNS: a node is a *newcomer* until it knows all others, so that nobody gives it a
           subtree before it can serve one (V1). A restart counts as newer than anything of the life before (V7).
 """
 
@@ -15,7 +15,7 @@ import msgspec
 from trellis.protocols.parts.hypercube import block, cluster, first
 from trellis.words import NodeId
 
-JOINING = 1  # gets messages, forwards none
+NEWCOMER = 1  # gets messages, forwards none
 MEMBER = 2  # gets and forwards
 GONE = 3
 
@@ -35,10 +35,12 @@ class Rank(msgspec.Struct, frozen=True, gc=False):
 class View:
     """The newest rank of every node that was ever heard of on a topic: at most one entry per node."""
 
+    __slots__ = ("members", "newcomers", "ranks", "shared")
+
     def __init__(self) -> None:
         self.ranks: dict[NodeId, Rank] = {}
         self.members: dict[NodeId, None] = {}  # rank MEMBER; a dict, because its order is the same every time
-        self.joining: dict[NodeId, None] = {}  # rank JOINING
+        self.newcomers: dict[NodeId, None] = {}  # rank NEWCOMER
         self.shared = False  # `ranks` and `members` are also other nodes': copy before the first change
 
     @classmethod
@@ -59,30 +61,30 @@ class View:
                 self.ranks, self.members, self.shared = dict(self.ranks), dict(self.members), False
             self.ranks[node] = rank
             self.members.pop(node, None)
-            self.joining.pop(node, None)
+            self.newcomers.pop(node, None)
             if rank.rank == MEMBER:
                 self.members[node] = None
-            elif rank.rank == JOINING:
-                self.joining[node] = None
+            elif rank.rank == NEWCOMER:
+                self.newcomers[node] = None
 
     def takers(self, i: NodeId, s: int) -> Iterator[tuple[NodeId, int]]:
         """Who takes over cluster s of node i, each with the height of the subtree that it answers for.
 
-        The first member takes the whole cluster. Where there is none, every joining node gets a copy of its own: it
+        The first member takes the whole cluster. Where there is none, every newcomer gets a copy of its own: it
         does not know the others yet, so its height is 0.
         """
         taker = first(i, s, self.members)
         if taker is not None:
             yield taker, s - 1
-        elif self.joining:
+        elif self.newcomers:
             ids = block(i, s)
-            for node in sorted(self.joining):
+            for node in sorted(self.newcomers):
                 if node in ids:
                     yield node, 0
 
     def tree(self, i: NodeId, height: int) -> dict[NodeId, int]:
         """CHILDREN(i, t, height), each with its own height."""
-        if self.joining:
+        if self.newcomers:
             return {j: h for s in range(1, height + 1) for j, h in self.takers(i, s)}
         children: dict[NodeId, int] = {}
         for s in range(height):
@@ -94,9 +96,9 @@ class View:
         return children
 
     def direct(self, i: NodeId, besides: Iterable[NodeId]) -> dict[NodeId, int]:
-        """Joining nodes that node i must tell itself, because members on the way may not know them yet."""
+        """Newcomers that node i must tell itself, because members on the way may not know them yet."""
         told = set(besides)
-        return {j: 0 for j in sorted(self.joining) if j != i and j not in told}
+        return {j: 0 for j in sorted(self.newcomers) if j != i and j not in told}
 
 
 @lru_cache(maxsize=256)
