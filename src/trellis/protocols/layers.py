@@ -15,7 +15,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from typing import ClassVar, Protocol
 
-from trellis.effects import Effect
+from trellis.effects import Deliver, Effect
 from trellis.errors import AlreadySubscribed, NotSubscribed, UnexpectedEvent
 from trellis.events import (
     Arrive,
@@ -255,7 +255,7 @@ class Ordering(Machine):
         if seq > session.delivered.get(origin, 0):
             session.delivered[origin] = seq
         if session.wanted:
-            self.deliver(message)
+            self.outbox.append(Deliver(message))
         self.remember(message)
 
     def frontier(self, topic: Topic) -> Vector:

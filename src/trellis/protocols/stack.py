@@ -9,12 +9,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from trellis.effects import Effect
-from trellis.events import Event, Publish, Standing, Subscribe, Unsubscribe
+from trellis.events import Event, Publish, Receive, Standing, Subscribe, Unsubscribe
 from trellis.machine import Machine
 from trellis.protocols.layers import Ordering, Overlay
 from trellis.words import Time
-
-FROM_THE_APPLICATION = frozenset({Publish, Subscribe, Unsubscribe})
 
 
 class Stack(Machine):
@@ -28,15 +26,20 @@ class Stack(Machine):
         ordering.outbox = overlay.outbox = self.outbox
 
     def step(self, now: Time, event: Event) -> Sequence[Effect]:
-        self.ordering.now = self.overlay.now = now
-        return super().step(now, event)
+        self.now = self.ordering.now = self.overlay.now = now
+        if type(event) is Receive:  # by far the most: the shortest way
+            self.overlay.upon_receive(event.sender, event.packet)
+        else:
+            self.upon(event)
+        effects = self.outbox.copy()
+        self.outbox.clear()
+        return effects
 
     def upon(self, event: Event) -> None:
-        kind = type(event)
-        if kind is Standing:
+        if isinstance(event, Standing):
             self.overlay.upon(event)
             self.ordering.upon(event)
-        elif kind in FROM_THE_APPLICATION:
+        elif isinstance(event, Publish | Subscribe | Unsubscribe):
             self.ordering.upon(event)
         else:
             self.overlay.upon(event)

@@ -111,7 +111,7 @@ class Host:
                 self.send(node, effect.to, effect.packet)  # type: ignore[union-attr]
             elif kind is Deliver:
                 message = effect.message  # type: ignore[union-attr]
-                self.record("deliver", node, message.id)
+                self.recorder.happened("deliver", self.now, node, message.id)
                 if self.plan.discussion is not None:
                     self.listen(node, message)
             else:

@@ -6,7 +6,7 @@ Promises: two runs with the same rows have the same digest, whatever engine, mac
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Generic, TypeVar
 
 import numpy as np
@@ -98,16 +98,14 @@ class Recorder:
         """Lay the rows out as columns."""
         ids, kinds, packet_kinds = Codes[MessageId](), Codes[str](["send", "receive"]), Codes[str]([""])
         at, node, packets, to, departure, arrival = transposed(self.packets, 6)
-        sent_id = numbers(ids.of(packet.id for packet in packets), len(packets))
-        sent_kind = numbers(packet_kinds.of(packet.kind for packet in packets), len(packets))
-        sent_batch = numbers((len(packet.messages) for packet in packets), len(packets))
-        sent_at, sent_node, sent_to = (numbers(column, len(packets)) for column in (at, node, to))
-        left, came = numbers(departure, len(packets)), numbers(arrival, len(packets))
+        sent_id = ids.of([packet.id for packet in packets])
+        sent_kind = packet_kinds.of([packet.kind for packet in packets])
+        sent_batch = numbers([len(packet.messages) for packet in packets])
+        sent_at, sent_node, sent_to, left, came = map(numbers, (at, node, to, departure, arrival))
         kind, at, node, id, batch, barrier = transposed(self.others, 6)
-        other = [numbers(kinds.of(kind), len(kind)), *(numbers(column, len(kind)) for column in (at, node))]
-        other += [numbers(ids.of(id), len(kind)), *(numbers(column, len(kind)) for column in (batch, barrier))]
+        other = [kinds.of(kind), numbers(at), numbers(node), ids.of(id), numbers(batch), numbers(barrier)]
 
-        order = numbers(self.order, len(self.order))
+        order = numbers(self.order)
         is_other, is_sent, is_received = order < 0, (order >= 0) & (order % 2 == 0), (order >= 0) & (order % 2 == 1)
         blank = {"packet": 0, "peer": -1, "wait": 0, "batch": 0, "barrier": 0, "kind": 0, "at": 0, "node": 0, "id": 0}
         cells = {name: np.full(len(order), value, np.int64) for name, value in blank.items()}
@@ -150,9 +148,10 @@ class Codes(Generic[T]):
     def __init__(self, first: Iterable[T] = ()) -> None:
         self.codes: dict[T, int] = {value: code for code, value in enumerate(first)}
 
-    def of(self, values: Iterable[T]) -> Iterator[int]:
-        codes = self.codes
-        return (codes.setdefault(value, len(codes)) for value in values)
+    def of(self, values: Sequence[T]) -> Numbers:
+        for value in dict.fromkeys(values):
+            self.codes.setdefault(value, len(self.codes))
+        return numbers(list(map(self.codes.__getitem__, values)))
 
     def known(self) -> list[T]:
         return list(self.codes)
@@ -162,8 +161,8 @@ def transposed(rows: list[Any], width: int) -> list[tuple[Any, ...]]:
     return list(zip(*rows, strict=True)) if rows else [()] * width
 
 
-def numbers(values: Iterable[int], count: int) -> Numbers:
-    return np.fromiter(values, np.int64, count)
+def numbers(values: Sequence[int]) -> Numbers:
+    return np.array(values, np.int64)
 
 
 def trace_of(rows: list[Row]) -> Trace:

@@ -40,6 +40,9 @@ class Causal(Ordering):
     def upon_arrive(self, session: Session, message: Message) -> None:
         """Lines 64-68 and CHECKDELIVERY. One delivery can free others."""
         parked = self.parked[message.id.topic]
+        if not parked and message.follows <= self.known:  # mostly
+            self.deliver_and_remember(session, message)
+            return
         free = [message]
         while free:
             m = free.pop()

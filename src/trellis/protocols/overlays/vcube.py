@@ -367,9 +367,13 @@ class VCube(Overlay):
 
     def upon_ack(self, sender: NodeId, ack: Ack) -> None:
         """Lines 55-61."""
-        pending = self.answered(sender, ack.id, ack.height)
-        if pending is not None:
-            self.complete_if_answered(pending)
+        pending = self.pending.get(ack.id)
+        if pending is None:
+            return
+        pending.awaiting.discard((sender, ack.height))
+        if not pending.awaiting:
+            del self.pending[ack.id]
+            self.complete(pending)
 
     def upon_answer(self, sender: NodeId, answer: Answer) -> None:
         """Lines 55-61 for membership changes: gather what the subtree says."""

@@ -184,6 +184,8 @@ class VCubePrinted(Machine):
         """Lines 37-74."""
         t = self.variables(m.id.topic)
         if isinstance(m, Ack):
+            if m.id not in self.acks:
+                return  # line 55 finds nothing: a duplicate, which the paper's links do not make
             m = self.count_ack(m)
         else:
             chd = self.children(t, m, cluster(self.me, j) - 1)
