@@ -65,7 +65,9 @@ class Theatre:
                 self.machines[int(node)] = self.build(int(node), len(self.machines))
             case ["settle"]:
                 while any(self.links.values()):
-                    for a, b in sorted((link for link, packets in self.links.items() if packets), key=lambda x: x[::-1]):
+                    for a, b in sorted(
+                        (link for link, packets in self.links.items() if packets), key=lambda x: x[::-1]
+                    ):
                         self.carry(a, b)
             case ["#", *_] | []:
                 pass

@@ -1,0 +1,80 @@
+"""Random schedules under audit (`make swarm` runs 10,000 of each)."""
+
+from __future__ import annotations
+
+import pytest
+
+from trellis.audit import PROMISES
+from trellis.protocols import ORDERINGS, OVERLAYS
+from trellis.scenario.model import Explicit, Random
+from trellis.sim import run
+from trellis.swarm import Campaign, schedule, try_one
+
+
+def clean(overlay: str, ordering: str, schedules: int, seed: int = 0) -> Campaign:
+    campaign = Campaign(overlay, ordering)
+    campaign.go(seed, schedules)
+    return campaign
+
+
+def test_vcube_keeps_causal_order_and_loses_nothing_while_others_come_and_go() -> None:
+    campaign = clean("vcube", "causal", 300)
+    assert campaign.failures == {}
+    assert campaign.violations == dict.fromkeys(PROMISES["causal"], 0)
+    assert campaign.deliveries > 20_000
+
+
+@pytest.mark.parametrize("overlay", OVERLAYS)
+@pytest.mark.parametrize("ordering", ORDERINGS)
+def test_every_stack_keeps_what_it_promises(overlay: str, ordering: str) -> None:
+    assert clean(overlay, ordering, 60, seed=10_000).failures == {}
+
+
+def test_the_swarm_finds_the_holes_of_the_printed_algorithm_and_says_how_to_replay_them() -> None:
+    campaign = clean("vcube-printed", "causal", 100, seed=300)
+    assert {"V1", "V2", "V3", "V4"} <= set(campaign.failures)
+    for kind, failure in campaign.failures.items():
+        words = failure.replay.split()
+        assert words[:2] == ["trellis", "swarm"]
+        seed = int(words[words.index("--seed") + 1])
+        again = try_one(seed, "vcube-printed", "causal")
+        assert again.kinds[kind] == failure.witness
+
+
+# Schedules that once failed on `vcube`, or that show one hole of the printed form.
+NAMED = {
+    951: "published while coming back, and gone again before: the message was never spread",
+    776: "one child answered for two subtrees, and one answer was taken for both: the cut was incomplete",
+}
+
+
+@pytest.mark.parametrize("seed", NAMED, ids=NAMED.values())
+def test_a_schedule_that_once_failed_does_not_fail_again(seed: int) -> None:
+    assert try_one(seed, "vcube", "causal").kinds == {}
+
+
+@pytest.mark.parametrize(("hole", "seed"), [("V1", 0), ("V2", 0), ("V3", 362), ("V4", 0), ("V9", 362), ("V10", 146)])
+def test_a_schedule_that_shows_a_hole_of_the_printed_form_is_clean_on_the_repaired_one(hole: str, seed: int) -> None:
+    assert hole in try_one(seed, "vcube-printed", "causal").kinds
+    assert try_one(seed, "vcube", "causal").kinds == {}
+
+
+def test_vcube_does_not_need_fifo_links() -> None:
+    """The printed form does; the repaired one holds when packets of one link overtake each other."""
+    import msgspec
+
+    from trellis.audit import judge
+
+    for seed in [*range(60), 951]:
+        ordered = schedule(seed, "vcube", "causal")
+        assert isinstance(ordered.network, Random)
+        network = msgspec.structs.replace(ordered.network, fifo=False)
+        result = run(msgspec.structs.replace(ordered, network=network))
+        assert not any(judge(result.trace, PROMISES["causal"]).values()), f"seed {seed}"
+
+
+def test_a_schedule_is_the_same_world_for_every_stack() -> None:
+    one, other = schedule(5, "vcube", "causal"), schedule(5, "single-root", "fifo")
+    assert (one.subscriptions, one.workload, one.network) == (other.subscriptions, other.workload, other.network)
+    assert isinstance(one.subscriptions, Explicit)
+    assert schedule(6, "vcube", "causal").subscriptions != one.subscriptions
