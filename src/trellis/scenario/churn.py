@@ -9,7 +9,7 @@ from typing import NamedTuple
 from trellis import draw
 from trellis.errors import ScenarioError
 from trellis.events import Subscribe, Unsubscribe
-from trellis.scenario.model import Burst, Explicit, Fraction, Scenario, Sessions
+from trellis.scenario.model import COUNT_MAX, Burst, Explicit, Fraction, Scenario, Sessions
 from trellis.words import NodeId, Time, Topic
 
 Move = tuple[Time, NodeId, Subscribe | Unsubscribe]
@@ -75,6 +75,10 @@ def share(scenario: Scenario, fraction: float, index: int) -> tuple[NodeId, ...]
 def burst(scenario: Scenario, spec: Burst) -> tuple[dict[Topic, tuple[NodeId, ...]], list[Move]]:
     """The last experiment of paper 000: a share of the subscribers leaves at once and as many others join."""
     (topic,) = scenario.topic_names()
+    if spec.announce and spec.at == 0:
+        raise ScenarioError(
+            "subscriptions.at = 0: with `announce` the subscribers only join at 0; let them leave later"
+        )
     members = share(scenario, spec.fraction, 0)
     outside = [node for node in range(scenario.nodes.count) if node not in set(members)]
     moving = round(spec.churn * len(members))
@@ -97,6 +101,11 @@ def sessions(scenario: Scenario, spec: Sessions) -> tuple[dict[Topic, tuple[Node
     if spec.subscribers >= count:
         raise ScenarioError(
             f"subscriptions.subscribers = {spec.subscribers}: with {count} nodes nobody is left to join; use fewer"
+        )
+    if spec.subscribers * scenario.end // spec.session > COUNT_MAX:
+        raise ScenarioError(
+            f"subscriptions.session = {spec.session}: until end = {scenario.end} more than {COUNT_MAX} sessions; "
+            f"lower `end` or raise the session"
         )
     (topic,) = scenario.topic_names()
     members = tuple(draw.sample(scenario.seed, draw.SUBSCRIBERS, range(count), spec.subscribers, 0))
@@ -122,9 +131,10 @@ def explicit(scenario: Scenario, spec: Explicit) -> tuple[dict[Topic, tuple[Node
     for topic in scenario.topic_names():
         members = spec.members.get(topic, [])
         if len(set(members)) != len(members):
-            raise ScenarioError(f"subscriptions.members.{topic}: a node is named twice; name each once")
+            twice = next(node for node in members if members.count(node) > 1)
+            raise ScenarioError(f"subscriptions.members.{topic}: node {twice} is named twice; name it once")
         for node in members:
-            if not 0 <= node <= last:
+            if node > last:
                 raise ScenarioError(
                     f"subscriptions.members.{topic}: node {node}: ids run from 0 to {last}; use one of those"
                 )

@@ -13,23 +13,36 @@ import re
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from types import UnionType
+from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
 import msgspec
 
 from trellis import protocols
 from trellis.errors import ScenarioError
-from trellis.scenario.model import Matrix, Scenario, Section
+from trellis.scenario.model import (
+    NAME_BYTES_MAX,
+    TIME_MAX,
+    TOPICS_MAX,
+    Explicit,
+    Matrix,
+    Node,
+    Scenario,
+    Script,
+    Section,
+)
 
 FILE_BYTES_MAX = 64 << 20
+SHOWN_MAX = 80  # characters of a value in a message
 
 
 def load(path: Path) -> Scenario:
     """Read a scenario file: TOML, or JSON as a run writes it beside its trace."""
-    raw = read(path)
     try:
-        scenario = from_mapping(raw)
+        scenario = from_mapping(read(path))
         if isinstance(scenario.network, Matrix) and scenario.network.file:
+            if scenario.network.rows:
+                raise ScenarioError("network.file and network.rows: both give the times; leave one of them out")
             rows = read_matrix(path.parent / scenario.network.file)
             network = msgspec.structs.replace(scenario.network, rows=rows, file="")
             scenario = msgspec.structs.replace(scenario, network=network)
@@ -48,34 +61,74 @@ def from_mapping(raw: Mapping[str, Any]) -> Scenario:
 
 
 def read(path: Path) -> dict[str, Any]:
+    kind = "JSON" if path.suffix.lower() == ".json" else "TOML"
     try:
-        if path.stat().st_size > FILE_BYTES_MAX:
-            raise ScenarioError(f"{path}: larger than {FILE_BYTES_MAX >> 20} MiB; is it a scenario file?")
-        text = path.read_bytes().decode()
-        raw = json.loads(text) if path.suffix == ".json" else tomllib.loads(text)
+        text = read_bytes(path).decode("utf-8-sig")
+        raw = read_json(text) if kind == "JSON" else tomllib.loads(text)
     except OSError as error:
-        raise ScenarioError(f"{path}: cannot be read ({error.strerror}); give the path of a scenario file") from None
-    except UnicodeDecodeError:
-        raise ScenarioError(f"{path}: not UTF-8 text; a scenario file is TOML") from None
-    except (tomllib.TOMLDecodeError, json.JSONDecodeError, RecursionError) as error:
-        raise ScenarioError(f"{path}: not valid TOML or JSON ({error or 'nested too deeply'})") from None
+        raise ScenarioError(f"cannot be read ({error.strerror}); give the path of a scenario file") from None
+    except UnicodeError:
+        raise ScenarioError(f"not UTF-8 text; a scenario file is {kind}") from None
+    except RecursionError:
+        raise ScenarioError(f"not a scenario: this {kind} is nested too deeply; a scenario has three levels") from None
+    except ValueError as error:
+        known = isinstance(error, tomllib.TOMLDecodeError | json.JSONDecodeError)
+        reason = error if known else "a number has too many digits"
+        raise ScenarioError(f"not valid {kind} ({reason}); correct that place") from None
     if not isinstance(raw, dict):
-        raise ScenarioError(f"{path}: holds a {type(raw).__name__}; a scenario is a table of keys")
+        raise ScenarioError(f"holds {shown(raw)}; a scenario is a table of keys")
     return raw
 
 
+def read_bytes(path: Path) -> bytes:
+    """A file that is longer than any scenario, perhaps endless, is not read to its end."""
+    with path.open("rb") as file:
+        found = file.read(FILE_BYTES_MAX + 1)
+    if len(found) > FILE_BYTES_MAX:
+        raise ScenarioError(f"{path.name} is larger than {FILE_BYTES_MAX >> 20} MiB; give the path of a smaller file")
+    return found
+
+
+def read_json(text: str) -> Any:
+    raw = json.loads(text, object_pairs_hook=each_once)
+    json.dumps(raw, ensure_ascii=False).encode()  # half a surrogate pair can be written in JSON, but it is not text
+    return raw
+
+
+def each_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """TOML refuses a key that is given twice; so do we in JSON."""
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        twice = next(key for n, (key, _) in enumerate(pairs) if key in dict(pairs[:n]))
+        raise ScenarioError(f"{twice}: the key is given twice; leave one out")
+    return found
+
+
 def read_matrix(path: Path) -> list[list[int]]:
+    thing = f"network.file = {str(path)!r}"
     try:
-        with path.open(newline="") as lines:
-            return [[int(cell) for cell in row] for row in csv.reader(lines) if row]
-    except (OSError, UnicodeDecodeError, ValueError, csv.Error) as error:
-        reason = error.strerror if isinstance(error, OSError) else error
-        raise ScenarioError(f"network.file = {str(path)!r}: not a CSV file of whole numbers ({reason})") from None
+        text = read_bytes(path).decode("utf-8-sig")
+        cells = [row for row in csv.reader(text.splitlines()) if row]
+    except OSError as error:
+        raise ScenarioError(f"{thing}: cannot be read ({error.strerror}); give the path of a CSV file") from None
+    except (ValueError, csv.Error) as error:
+        raise ScenarioError(f"{thing}: not a CSV file ({error}); give rows of whole numbers") from None
+    return [[cell_time(thing, r, c, cell) for c, cell in enumerate(row, 1)] for r, row in enumerate(cells, 1)]
+
+
+def cell_time(thing: str, row: int, column: int, cell: str) -> int:
+    if not re.fullmatch(r"\s*[0-9]{1,18}\s*", cell) or not 1 <= int(cell) <= TIME_MAX:
+        raise ScenarioError(
+            f"{thing}: row {row}, cell {column} is {shown(cell)}: a time is a whole number from 1 to {TIME_MAX}; "
+            f"change the cell"
+        )
+    return int(cell)
 
 
 def check(scenario: Scenario) -> None:
     """What no single key can show."""
     protocols.check(scenario.stack.overlay, scenario.stack.ordering, scenario.stack.options())
+    check_names(scenario)
     count = scenario.nodes.count
     if scenario.stack.brokers is not None and scenario.stack.brokers > count:
         raise ScenarioError(
@@ -87,73 +140,135 @@ def check(scenario: Scenario) -> None:
         if len(rows) < count or any(len(row) != len(rows) for row in rows):
             widths = sorted({len(row) for row in rows})
             raise ScenarioError(
-                f"network.rows: {len(rows)} rows of {widths} cells for {count} nodes; "
+                f"network.rows: {len(rows)} rows of {shown(widths)} cells for {count} nodes; "
                 f"give a square matrix with at least {count} rows"
             )
     low, high = getattr(network, "low", 0), getattr(network, "high", 0)
     if low > high:
         raise ScenarioError(f"network.low = {low}: above network.high = {high}; low must not exceed high")
+    if not getattr(network, "fifo", True) and protocols.needs_fifo_links(scenario.stack.overlay):
+        raise ScenarioError(
+            f"network.fifo = False: overlay {scenario.stack.overlay!r} relies on links on which no packet overtakes "
+            f"another; leave it true, or use overlay 'vcube'"
+        )
+
+
+def check_names(scenario: Scenario) -> None:
+    """Names stand in messages, tables and the arguments of `trellis story`: they are short and printable."""
+    topics = scenario.topic_names()
+    if not topics:
+        raise ScenarioError("subscriptions.members = {}: there is no topic; name at least one")
+    if len(topics) > TOPICS_MAX:
+        raise ScenarioError(f"subscriptions: there are {len(topics)} topics; use at most {TOPICS_MAX}")
+    named = [("name", scenario.name)]
+    if isinstance(scenario.subscriptions, Explicit):
+        named += [("subscriptions: topic", topic) for topic in topics]
+    if isinstance(scenario.workload, Script):
+        named += [("workload.messages: topic", said.topic) for said in scenario.workload.messages]
+    for thing, name in named:
+        if not name.isprintable() or not 1 <= len(name.encode()) <= NAME_BYTES_MAX:
+            raise ScenarioError(
+                f"{thing} = {shown(name)}: a name has 1 to {NAME_BYTES_MAX} bytes, all printable; choose another name"
+            )
 
 
 def explain(error: str, raw: Mapping[str, Any]) -> str:
     """msgspec's finding as: the thing, the value, the rule, the way out."""
-    what, _, where = error.partition(" - at `")
-    keys = re.findall(r"[A-Za-z_][A-Za-z0-9_-]*|\[\d+\]", where.rstrip("`").removeprefix("$"))
-    thing = ".".join(keys) or "the file"
+    what, _, where = error.rpartition(" - at `") if " - at `" in error else (error, "", "")
+    keys: list[str] = re.findall(r"[A-Za-z_][A-Za-z0-9_-]*|\[\d+\]|\[\.\.\.\]", where.rstrip("`").removeprefix("$"))
+    if "[...]" in keys:
+        keys[keys.index("[...]")] = wrong_topic(raw)
     if missing := re.search(r"missing required field `(.+)`", what):
-        return f"{dotted(keys, missing[1])} is missing: it has no default; add it to {table(keys)}"
-    if unknown := re.search(r"contains unknown field `(.+)`", what):
+        return f"{dotted([*keys, missing[1]])} is missing: it has no default; add it to {table(keys)}"
+    if unknown := re.search(r"contains unknown field `(.*)`", what, re.DOTALL):
         known = known_keys(keys, raw)
-        near = difflib.get_close_matches(unknown[1], known, 1)
+        near = difflib.get_close_matches(unknown[1][:SHOWN_MAX], known, 1)
         guess = f"did you mean {near[0]!r}? " if near else ""
-        return f"{dotted(keys, unknown[1])}: no such key; {guess}{table(keys)} has {', '.join(known)}"
-    value = dig(raw, keys)
+        name = unknown[1] if re.fullmatch(r"[\w-]{1,80}", unknown[1]) else shown(unknown[1])
+        return f"{dotted([*keys, name])}: no such key; {guess}{table(keys)} has {', '.join(known)}"
+    thing, value = dotted(keys) or "the file", shown(dig(raw, keys))
     if what.startswith("Invalid value"):
-        return f"{thing} = {value!r}: no such kind; there are {', '.join(kinds(keys))}"
+        return f"{thing} = {value}: no such kind; there are {', '.join(kinds(keys, raw))}"
+    if what.startswith("Invalid enum value"):
+        return f"{thing} = {value}: no such value; there are {', '.join(choices(keys, raw))}"
     rule = what[0].lower() + what[1:]
-    return f"{thing} = {value!r}: {rule}; change the value"
+    return f"{thing} = {value}: {rule}; change the value"
 
 
-def dotted(keys: list[str], last: str) -> str:
-    return ".".join([*keys, last])
+def shown(value: object) -> str:
+    """A value as a message quotes it: not the whole of a long one."""
+    try:
+        text = repr(value)
+    except (ValueError, RecursionError):
+        return f"{type(value).__name__} that is too long to show"
+    return text if len(text) <= SHOWN_MAX else f"{text[:SHOWN_MAX]}..."
+
+
+def dotted(keys: list[str]) -> str:
+    return ".".join(keys).replace(".[", "[")
 
 
 def table(keys: list[str]) -> str:
-    return f"[{'.'.join(keys)}]" if keys else "the top of the file"
+    return f"[{dotted(keys)}]" if keys else "the top of the file"
 
 
 def dig(raw: Any, keys: list[str]) -> Any:
     for key in keys:
         try:
-            raw = raw[int(key[1:-1])] if key.startswith("[") else raw[key]
+            raw = raw[int(key[1:-1])] if key.startswith("[") and isinstance(raw, list) else raw[key]
         except (KeyError, IndexError, TypeError):
             return None
     return raw
 
 
-def sections(keys: list[str]) -> list[type[Section]]:
-    """The sections that may stand at this place of the file."""
-    if not keys:
-        return [Scenario]
-    field = next((f for f in msgspec.structs.fields(Scenario) if f.name == keys[0]), None)
-    if field is None or len(keys) > 1:
-        return []
-    return list(getattr(field.type, "__args__", (field.type,)))
+def wrong_topic(raw: Mapping[str, Any]) -> str:
+    """msgspec does not say in which entry of a table it found something; `members` is the only one with free keys."""
+    for topic, nodes in raw["subscriptions"]["members"].items():
+        try:
+            msgspec.convert(nodes, list[Node])
+        except msgspec.ValidationError:
+            return str(topic)
+    return "[...]"
 
 
-def tag_of(section: type[Section]) -> str:
-    return str(section.__struct_config__.tag)
+def types_at(keys: list[str], raw: Any) -> list[Any]:
+    """What may stand at this place of the file. A table that names its kind is of that kind only."""
+    found: list[Any] = [Scenario]
+    for key in keys:
+        inner: list[Any] = []
+        for outer in found:
+            if isinstance(outer, type) and issubclass(outer, Section):
+                inner += [f.type for f in msgspec.structs.fields(outer) if f.encode_name == key]
+            else:
+                inner += get_args(outer)[-1:]
+        found = [alternative for type in inner for alternative in alternatives(type)]
+        raw = dig(raw, [key])
+        kind = raw.get("kind") if isinstance(raw, dict) else None
+        found = [each for each in found if tag_of(each) == kind] or found
+    return found
 
 
-def kinds(keys: list[str]) -> list[str]:
-    return [tag_of(section) for section in sections(keys[:-1])]
+def alternatives(type: Any) -> list[Any]:
+    if get_origin(type) is Annotated:
+        return alternatives(get_args(type)[0])
+    if get_origin(type) in (Union, UnionType):
+        return [each for option in get_args(type) for each in alternatives(option)]
+    return [type]
+
+
+def tag_of(section: Any) -> str | None:
+    config = getattr(section, "__struct_config__", None)
+    return None if config is None else config.tag
+
+
+def kinds(keys: list[str], raw: Any) -> list[str]:
+    return [tag for section in types_at(keys[:-1], raw) if (tag := tag_of(section)) is not None]
+
+
+def choices(keys: list[str], raw: Any) -> list[str]:
+    return [word for type in types_at(keys, raw) if get_origin(type) is Literal for word in get_args(type)]
 
 
 def known_keys(keys: list[str], raw: Mapping[str, Any]) -> list[str]:
-    here = dig(raw, keys)
-    kind = here.get("kind") if isinstance(here, dict) else None
-    found: list[str] = []
-    for section in sections(keys):
-        if kind is None or tag_of(section) == kind:
-            found += [f.encode_name for f in msgspec.structs.fields(section)]
-    return found
+    sections = [type for type in types_at(keys, raw) if hasattr(type, "__struct_fields__")]
+    return [f.encode_name for section in sections for f in msgspec.structs.fields(section)]

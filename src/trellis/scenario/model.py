@@ -12,12 +12,21 @@ from typing import Annotated, Literal
 import msgspec
 from msgspec import Meta
 
-from trellis.words import NodeId, Time, Topic
+from trellis.words import Time, Topic
 
-Count = Annotated[int, Meta(ge=1)]
-Moment = Annotated[int, Meta(ge=0)]
+TIME_MAX = 1 << 40  # of one key; a trace has 63 bits, so eight million of the longest waits can follow each other
+COUNT_MAX = 10_000_000
+NODES_MAX = 1 << 20
+TOPICS_MAX = 1 << 12  # the figures number a message by topic, source and sequence in one 64-bit word
+NAME_BYTES_MAX = 256
+SEED_MAX = (1 << 63) - 1
+
+Count = Annotated[int, Meta(ge=1, le=COUNT_MAX)]
+Moment = Annotated[int, Meta(ge=0, le=TIME_MAX)]
+Span = Annotated[int, Meta(ge=1, le=TIME_MAX)]
+Node = Annotated[int, Meta(ge=0, lt=NODES_MAX)]
 Share = Annotated[float, Meta(ge=0.0, le=1.0)]
-Name = Annotated[str, Meta(min_length=1, max_length=256)]
+Name = Annotated[str, Meta(min_length=1, max_length=NAME_BYTES_MAX)]
 
 
 class Section(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -41,7 +50,7 @@ class StackSpec(Section, frozen=True):
 class Nodes(Section, frozen=True):
     """How many nodes; any number, the hypercube is the next power of two."""
 
-    count: Annotated[int, Meta(ge=1, le=1 << 20)]
+    count: Annotated[int, Meta(ge=1, le=NODES_MAX)]
 
 
 # Subscriptions: who is in, who comes and goes.
@@ -51,7 +60,7 @@ class Fraction(Section, frozen=True, tag_field="kind", tag="fraction"):
     """A share of the nodes subscribes to each topic, from the start."""
 
     fraction: Share
-    topics: Count = 1  # t0, t1, ...; each draws its own subscribers
+    topics: Annotated[int, Meta(ge=1, le=TOPICS_MAX)] = 1  # t0, t1, ...; each draws its own subscribers
     announce: bool = False  # true: they subscribe at time 0, with all the traffic of it
 
 
@@ -59,7 +68,7 @@ class Change(Section, frozen=True):
     """One node joins or leaves one topic at one time."""
 
     at: Moment
-    node: Moment
+    node: Node
     topic: Name
     do: Literal["join", "leave"]
 
@@ -67,7 +76,7 @@ class Change(Section, frozen=True):
 class Explicit(Section, frozen=True, tag_field="kind", tag="explicit"):
     """Who subscribes from the start, by topic, and every change by name."""
 
-    members: dict[str, list[NodeId]]
+    members: dict[str, list[Node]]
     changes: list[Change] = []
     announce: bool = False
 
@@ -76,7 +85,7 @@ class Sessions(Section, frozen=True, tag_field="kind", tag="sessions"):
     """Churn by session time: whoever's session ends leaves, and a node that is out joins in its place."""
 
     subscribers: Count
-    session: Count  # mean length; exponential
+    session: Span  # mean length; exponential
     announce: bool = False
 
 
@@ -105,7 +114,7 @@ class OnceEach(Section, frozen=True, tag_field="kind", tag="once-each"):
 class Periodic(Section, frozen=True, tag_field="kind", tag="periodic"):
     """One message per interval on one topic, by a subscriber drawn anew each time."""
 
-    interval: Count
+    interval: Span
     messages: Count | None = None  # else until `end`
     spacing: Literal["fixed", "poisson"] = "fixed"
 
@@ -121,9 +130,9 @@ class Topics(Section, frozen=True, tag_field="kind", tag="topics"):
     """Every node speaks on average once per interval, each time on a topic drawn by a popularity law."""
 
     messages: Count  # in all
-    interval: Count
+    interval: Span
     law: Literal["uniform", "zipf"] = "uniform"
-    exponent: Annotated[float, Meta(ge=0.0)] = 0.825
+    exponent: Annotated[float, Meta(ge=0.0, le=64.0)] = 0.825
 
 
 class AtOnce(Section, frozen=True, tag_field="kind", tag="at-once"):
@@ -137,7 +146,7 @@ class Publication(Section, frozen=True):
     """One message by name."""
 
     at: Moment
-    node: Moment
+    node: Node
     topic: Name
     payload: str = ""
 
@@ -158,14 +167,14 @@ class Queue(Section, frozen=True, tag_field="kind", tag="queue"):
     """The papers' model: one packet per `service` leaves a node's only queue, then takes `propagation`."""
 
     service: Moment
-    propagation: Count
+    propagation: Span
 
 
 class Random(Section, frozen=True, tag_field="kind", tag="random"):
     """Each packet takes a time drawn uniformly in [low, high]."""
 
-    low: Count
-    high: Count
+    low: Span
+    high: Span
     service: Moment = 0
     fifo: bool = True  # a packet does not overtake another one of the same link
 
@@ -173,7 +182,7 @@ class Random(Section, frozen=True, tag_field="kind", tag="random"):
 class Matrix(Section, frozen=True, tag_field="kind", tag="matrix"):
     """A time per pair of nodes, from the file's rows or from a CSV file beside it."""
 
-    rows: list[list[Count]] = []
+    rows: list[list[Span]] = []
     file: str = ""
     service: Moment = 0
 
@@ -189,7 +198,7 @@ class Scenario(Section, frozen=True):
     """All that decides a run."""
 
     name: Name
-    seed: Annotated[int, Meta(ge=0, le=(1 << 63) - 1)]
+    seed: Annotated[int, Meta(ge=0, le=SEED_MAX)]
     stack: StackSpec
     nodes: Nodes
     subscriptions: Subscriptions

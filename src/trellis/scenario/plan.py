@@ -14,10 +14,18 @@ from trellis import draw
 from trellis.errors import ScenarioError
 from trellis.events import Publish, Subscribe, Unsubscribe
 from trellis.scenario.churn import Churn, churn_of
-from trellis.scenario.model import AtOnce, OnceEach, Periodic, Replies, Scenario, Script, Topics
+from trellis.scenario.model import (
+    COUNT_MAX,
+    TIME_MAX,
+    AtOnce,
+    OnceEach,
+    Periodic,
+    Replies,
+    Scenario,
+    Script,
+    Topics,
+)
 from trellis.words import NodeId, Time, Topic
-
-MESSAGES_MAX = 10_000_000
 
 
 class Action(NamedTuple):
@@ -49,9 +57,14 @@ def plan(scenario: Scenario) -> Plan:
     rank: dict[type, int] = {Unsubscribe: 0, Subscribe: 1, Publish: 2}
     actions = [Action(*change) for change in churn.changes] + published
     actions.sort(key=lambda action: (action.at, action.node, rank[type(action.event)]))
-    refuse_strangers(churn, actions)
+    refuse_strangers(scenario, churn, actions)
     if scenario.end is not None:
         actions = [action for action in actions if action.at <= scenario.end]
+    if actions and actions[-1].at > TIME_MAX:
+        raise ScenarioError(
+            f"workload: the last message would be published at {actions[-1].at}, after {TIME_MAX}; "
+            f"lower the interval or give an `end`"
+        )
     return Plan(churn.standing, actions, discussion)
 
 
@@ -94,6 +107,11 @@ def periodic(scenario: Scenario, workload: Periodic, churn: Churn) -> list[Actio
         raise ScenarioError(
             "workload.messages is missing: without `end` a periodic workload never stops; give one of both"
         )
+    if workload.messages is None and scenario.end is not None and scenario.end // workload.interval > COUNT_MAX:
+        raise ScenarioError(
+            f"workload.interval = {workload.interval}: until end = {scenario.end} more than {COUNT_MAX} messages; "
+            f"lower `end` or raise the interval"
+        )
     topic = only_topic(churn)
     census = churn.census(topic)
     said: list[Action] = []
@@ -111,10 +129,6 @@ def periodic(scenario: Scenario, workload: Periodic, churn: Churn) -> list[Actio
         said.append(Action(at, speaker, Publish(topic, b"news")))
         word = draw.draw(scenario.seed, draw.INTERVAL, number)
         at += workload.interval if workload.spacing == "fixed" else draw.exponential(word, workload.interval)
-        if len(said) > MESSAGES_MAX:
-            raise ScenarioError(
-                f"workload.interval = {workload.interval}: more than {MESSAGES_MAX} messages; lower `end`"
-            )
     return said
 
 
@@ -173,11 +187,13 @@ def only_topic(churn: Churn) -> Topic:
 
 def in_range(scenario: Scenario, node: NodeId) -> NodeId:
     if node >= scenario.nodes.count:
-        raise ScenarioError(f"node {node}: ids run from 0 to {scenario.nodes.count - 1}; use one of those")
+        raise ScenarioError(
+            f"workload.messages: node {node}: ids run from 0 to {scenario.nodes.count - 1}; use one of those"
+        )
     return node
 
 
-def refuse_strangers(churn: Churn, actions: Iterable[Action]) -> None:
+def refuse_strangers(scenario: Scenario, churn: Churn, actions: Iterable[Action]) -> None:
     """Nobody publishes, joins or leaves out of turn, seen from the applications."""
     inside = {(topic, node) for topic, members in churn.standing.items() for node in members if not churn.announce}
     for at, node, event in actions:
@@ -190,8 +206,8 @@ def refuse_strangers(churn: Churn, actions: Iterable[Action]) -> None:
             inside.add(here)
         elif here not in inside:
             what = "publishes on" if isinstance(event, Publish) else "leaves"
-            raise ScenarioError(
-                f"node {node} {what} {event.topic!r} at {at}: it is not a subscriber then; let it join first"
-            )
+            named = isinstance(event, Unsubscribe) or isinstance(scenario.workload, Script)
+            way_out = "let it join first" if named else "take another workload, or subscribers that stay"
+            raise ScenarioError(f"node {node} {what} {event.topic!r} at {at}: it is not a subscriber then; {way_out}")
         elif isinstance(event, Unsubscribe):
             inside.remove(here)
