@@ -47,6 +47,10 @@ def build(overlay: str, ordering: str, place: Place, options: Mapping[str, int] 
     return Stack(ORDERINGS[ordering](place), kind(place, **{**kind.options, **given}))
 
 
+def needs_fifo_links(overlay: str) -> bool:
+    return WHOLE[overlay].fifo_links if overlay in WHOLE else OVERLAYS[overlay].fifo_links
+
+
 def check(overlay: str, ordering: str, options: Mapping[str, int]) -> dict[str, int]:
     """The options that were given, if this stack can be built with them."""
     known = [*OVERLAYS, *WHOLE]

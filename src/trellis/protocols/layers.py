@@ -90,6 +90,7 @@ class Overlay(Machine):
     promise: ClassVar[str]
     source: ClassVar[str]
     gives: ClassVar[frozenset[str]] = frozenset()
+    fifo_links: ClassVar[bool] = False  # whether it relies on packets that do not overtake each other on a link
     options: ClassVar[dict[str, int]] = {}  # what a scenario may set under [stack], with the default
 
     def __init__(self, place: Place) -> None:

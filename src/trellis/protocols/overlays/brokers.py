@@ -27,6 +27,7 @@ class Brokers(Overlay):
     promise = "one tree of brokers per topic; every broker fans out to its own subscribers"
     source = "SRPT-B of VCube-PS section 4.6"
     gives = frozenset({START_CUT, GAPLESS})
+    fifo_links = True
     options: ClassVar[dict[str, int]] = {"brokers": 32}
 
     def __init__(self, place: Place, brokers: int) -> None:

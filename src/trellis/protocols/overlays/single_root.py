@@ -26,6 +26,7 @@ class SingleRoot(Overlay):
     promise = "one tree per topic with forwarders; the root's order for everybody; the root is the bottleneck"
     source = "SRPT-S of VCube-PS section 4"
     gives = frozenset({START_CUT, GAPLESS})
+    fifo_links = True
     options: ClassVar[dict[str, int]] = {}
 
     def __init__(self, place: Place) -> None:

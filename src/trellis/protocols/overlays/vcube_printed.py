@@ -79,6 +79,7 @@ class VCubePrinted(Machine):
     promise = "the paper's figures without churn; NOT safe under joins and leaves (holes V1-V8)"
     source = "VCube-PS (de Araujo et al. 2018), Algorithms 1 and 2 to the letter"
     brings: ClassVar[tuple[str, ...]] = ("causal", "unordered")
+    fifo_links: ClassVar[bool] = True
 
     def __init__(self, place: Place, ordering: str) -> None:
         super().__init__(place)
