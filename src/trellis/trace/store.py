@@ -1,7 +1,8 @@
 """A run on disk: `trace.parquet`, and `run.json` with the scenario, the engine and the digest.
 
-Promises: a directory appears whole or not at all (written aside, then renamed); what is read back is checked against
-          the columns and the digest, and a torn or foreign file is one clear TraceError.
+Promises: a directory appears whole or not at all (written aside, then renamed), and only a run is ever replaced;
+          what is read back is checked against the columns and the digest, and a torn or foreign file is one clear
+          TraceError.
 """
 
 from __future__ import annotations
@@ -17,70 +18,121 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from trellis.errors import TraceError
-from trellis.trace.rows import arrow_schema
+from trellis.trace.rows import KINDS, arrow_schema
 from trellis.trace.table import Trace
 
-TRACE, ABOUT = "trace.parquet", "run.json"
+TRACE, ABOUT, PAGE = "trace.parquet", "run.json", "index.html"
+
+
+def check(directory: Path) -> None:
+    """Whether a run may be written there: ask before a long run, not after it."""
+    try:
+        if directory.exists() and not directory.is_dir():
+            raise TraceError(f"{directory}: a file stands there; give a new directory")
+        found = {entry.name for entry in directory.iterdir()} if directory.exists() else set()
+        if found and not {TRACE, ABOUT} <= found <= {TRACE, ABOUT, PAGE}:
+            raise TraceError(f"{directory}: not empty and not a run; give a new directory")
+        place = Path(os.path.realpath(directory)).parent
+        while not place.exists():
+            place = place.parent
+        if not place.is_dir() or not os.access(place, os.W_OK | os.X_OK):
+            raise TraceError(f"{directory}: nothing can be written in {place}; give another directory")
+    except OSError as error:
+        raise cannot_write(directory, error) from None
 
 
 def write(directory: Path, trace: Trace, about: dict[str, Any]) -> None:
     """Write a run. A run that stands there already is replaced; anything else there is refused."""
-    if directory.exists() and not (directory / ABOUT).exists() and any(directory.iterdir()):
-        raise TraceError(f"{directory}: not empty and not a run; give a new directory")
+    check(directory)
+    place = Path(os.path.realpath(directory))
     try:
-        directory.parent.mkdir(parents=True, exist_ok=True)
-        aside = Path(tempfile.mkdtemp(prefix=f".{directory.name}.", dir=directory.parent))
+        place.parent.mkdir(parents=True, exist_ok=True)
+        aside = Path(tempfile.mkdtemp(prefix=".trellis-", dir=place.parent))
     except OSError as error:
-        raise TraceError(f"{directory}: cannot be written ({error.strerror}); give another directory") from None
+        raise cannot_write(directory, error) from None
+    fresh, former = aside / "new", aside / "old"
     try:
-        pq.write_table(trace.table, aside / TRACE, compression="zstd")
-        (aside / ABOUT).write_text(json.dumps(about, indent=2, sort_keys=True) + "\n")
-        aside.chmod(0o755)
-        if directory.exists():
-            shutil.rmtree(directory)
-        os.rename(aside, directory)
+        fresh.mkdir()
+        with (fresh / TRACE).open("wb") as file:
+            pq.write_table(trace.table, file, compression="zstd")
+        (fresh / ABOUT).write_text(json.dumps(about, indent=2, sort_keys=True) + "\n")
+        if place.exists():
+            os.rename(place, former)
+        try:
+            os.rename(fresh, place)
+        except OSError:
+            if former.exists():
+                os.rename(former, place)
+            raise
     except OSError as error:
-        raise TraceError(f"{directory}: cannot be written ({error.strerror}); give another directory") from None
+        raise cannot_write(directory, error) from None
     finally:
         shutil.rmtree(aside, ignore_errors=True)
 
 
+def cannot_write(directory: Path, error: OSError) -> TraceError:
+    return TraceError(f"{directory}: cannot be written ({error.strerror or error}); give another directory")
+
+
 def read(directory: Path) -> tuple[Trace, dict[str, Any]]:
     """Read a run back, and hold it to its digest."""
-    try:
-        about = json.loads((directory / ABOUT).read_bytes())
-    except OSError as error:
-        raise TraceError(
-            f"{directory / ABOUT}: cannot be read ({error.strerror}); give a directory that `trellis run --out` wrote"
-        ) from None
-    except ValueError as error:
-        raise TraceError(f"{directory / ABOUT}: not valid JSON ({error}); run again to write it anew") from None
+    about = read_about(directory / ABOUT)
     trace = read_table(directory / TRACE)
-    digest = about.get("digest") if isinstance(about, dict) else None
-    if digest != trace.digest():
+    if about["digest"] != trace.digest():
         raise TraceError(
-            f"{directory / TRACE}: its digest is not the one in {ABOUT}; the file was changed after the run"
+            f"{directory / TRACE}: its digest is not the one in {ABOUT}; it was changed after the run, so run again"
         )
     return trace, about
 
 
+def read_about(path: Path) -> dict[str, Any]:
+    try:
+        about = json.loads(path.read_bytes())
+    except OSError as error:
+        raise TraceError(
+            f"{path}: cannot be read ({error.strerror}); give a directory that `trellis run --out` wrote"
+        ) from None
+    except (ValueError, RecursionError) as error:
+        raise TraceError(f"{path}: not valid JSON ({error}); run again to write it anew") from None
+    if not isinstance(about, dict):
+        raise TraceError(f"{path}: holds a {type(about).__name__}, not an object; run again to write it anew")
+    for key, kind in (("digest", str), ("ordering", str), ("quiet", bool)):
+        if not isinstance(about.get(key), kind):
+            raise TraceError(
+                f"{path}: {key} = {about.get(key)!r}: expected a {kind.__name__}; run again to write it anew"
+            )
+    return about
+
+
 def read_table(path: Path) -> Trace:
     try:
-        table = pq.read_table(path, partitioning=None)
+        with path.open("rb") as file:
+            table = pq.read_table(file)
+        found = set(table.column_names)
     except FileNotFoundError:
         raise TraceError(f"{path}: there is no trace; give a directory that `trellis run --out` wrote") from None
-    except (OSError, pa.ArrowException) as error:
-        reason = " ".join(str(error).split())[:120]
-        raise TraceError(f"{path}: not a whole Parquet file ({reason}); run again to write it anew") from None
+    except (OSError, ValueError, pa.ArrowException) as error:
+        raise TraceError(f"{path}: not a whole Parquet file ({brief(error)}); run again to write it anew") from None
     wanted = arrow_schema()
     for field in wanted:
-        if field.name not in table.column_names:
+        if field.name not in found:
             raise TraceError(f"{path}: column {field.name!r} is missing; a trace has {', '.join(wanted.names)}")
     try:
-        table = table.select(wanted.names).cast(wanted)
-        if any(table.column(name).null_count for name in wanted.names):
-            raise TraceError(f"{path}: has empty cells; a trace has none")
-        return Trace(table.combine_chunks())
-    except pa.ArrowException as error:
-        reason = " ".join(str(error).split())[:120]
-        raise TraceError(f"{path}: wrong types ({reason}); run again to write it anew") from None
+        table = table.select(wanted.names)
+        table.validate(full=True)
+        for name in wanted.names:
+            if table.column(name).null_count:
+                raise TraceError(f"{path}: column {name!r} has empty cells, and a trace has none; run again")
+        trace = Trace(table.cast(wanted))
+    except (ValueError, pa.ArrowException) as error:
+        raise TraceError(f"{path}: wrong types ({brief(error)}); run again to write it anew") from None
+    strange = sorted(set(trace.words("kind")[1]) - set(KINDS))
+    if strange:
+        raise TraceError(f"{path}: kind {strange[0]!r} is none of {', '.join(KINDS)}; it is not a trace of ours")
+    if any(trace.of_kind("publish", "deliver").numbers("seq") < 0):
+        raise TraceError(f"{path}: seq of a message is negative, but messages count upward; it is not a trace of ours")
+    return trace
+
+
+def brief(error: Exception) -> str:
+    return " ".join(str(error).split())[:120]

@@ -9,7 +9,7 @@ from trellis.errors import TraceError
 from trellis.trace.rows import Row
 from trellis.words import MessageId
 
-NAME = re.compile(r"(\d+)(?:\.(\d+))?:(-?\d+)(?:@(.+))?")
+NAME = re.compile(r"(\d{1,18})(?:\.(\d{1,18}))?:(-?\d{1,18})(?:@(.+))?", re.ASCII)
 
 
 def parse(name: str, topics: Iterable[str]) -> MessageId:
