@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import sys
 
@@ -10,6 +11,8 @@ from typer.exceptions import Abort, TyperException
 
 from trellis.cli import audit, demo, protocols, run, story, swarm
 from trellis.errors import TrellisError
+
+LINE_MAX = 1000  # characters of a complaint
 
 app = typer.Typer(
     name="trellis",
@@ -31,22 +34,39 @@ def top() -> None:
 
 def main() -> None:
     """Run the command line. Whatever the input, the user sees one clear line, never a traceback."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")  # a name that the terminal cannot show is no reason to stop
     try:
         code = app(standalone_mode=False)
+        sys.stdout.flush()
     except TrellisError as error:
         code = complain(str(error), 2)
     except TyperException as error:
-        code = complain(error.format_message().replace("\n", " "), 2)
+        code = complain(error.format_message() or "no command was given; choose one of those above", 2)
     except (KeyboardInterrupt, Abort):
         code = complain("interrupted", 130)
-    except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # the reader has gone: say no more
+    except (BrokenPipeError, SystemExit):  # typer and rich leave with SystemExit when the reader has gone
+        say_no_more()
         code = 0
+    except OSError as error:
+        code = complain(f"{error.filename or 'output'}: {error.strerror}; nothing more was written", 2)
+        if error.filename is None:
+            say_no_more()
     except MemoryError:
         code = complain("out of memory: use fewer nodes or messages", 2)
     sys.exit(code if isinstance(code, int) else 0)
 
 
 def complain(text: str, code: int) -> int:
-    print(f"trellis: {text}", file=sys.stderr)
+    """One line, whatever the text holds: a name of a file may have line ends in it, and a value may be a page long."""
+    line = "".join(c if c.isprintable() else c.encode("unicode_escape", "surrogatepass").decode() for c in text)
+    if len(line) > LINE_MAX:
+        line = f"{line[: LINE_MAX // 2]} ... {line[-LINE_MAX // 2 :]}"
+    print(f"trellis: {line}", file=sys.stderr)
     return code
+
+
+def say_no_more() -> None:
+    """What is still buffered has nowhere to go."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

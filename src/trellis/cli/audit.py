@@ -27,11 +27,14 @@ def command(
     from trellis.trace import store
 
     trace, about = store.read(directory)
-    ordering = about.get("ordering")
+    ordering = about["ordering"]
     if ordering not in PROMISES:
         raise TraceError(f"{directory}: run.json says ordering {ordering!r}; there are {', '.join(PROMISES)}")
+    match about.get("scenario"):
+        case {"stack": {"ordering": asked}} if asked != ordering:
+            raise TraceError(f"{directory}: run.json says ordering {ordering!r}, but its scenario {asked!r}; run again")
     with err.status("auditing"):
-        verdict = judge(trace, AUDITS if every else PROMISES[ordering], quiet=bool(about.get("quiet", True)))
+        verdict = judge(trace, AUDITS if every else PROMISES[ordering], quiet=about["quiet"])
     broken = {name: witnesses for name, witnesses in verdict.items() if witnesses}
     if as_json:
         print_json(
@@ -49,10 +52,10 @@ def command(
     for name, witnesses in verdict.items():
         out.print(f"  {name:<10} {'kept' if not witnesses else f'{len(witnesses)} violations'}")
         for witness in witnesses[:SHOWN_MAX]:
-            out.print(f"    t={witness.at}: {witness.says}")
+            out.print(f"    t={witness.at}: {witness.says}", markup=False)
         if len(witnesses) > SHOWN_MAX:
             out.print(f"    ... and {len(witnesses) - SHOWN_MAX} more (--json shows all)")
     if broken:
         first = next(iter(broken.values()))[0]
-        out.print(f"read more with: trellis story {directory} {first.message}")
+        out.print(f"read more with: trellis story {directory} {first.message}", markup=False)
     return 1 if broken else 0

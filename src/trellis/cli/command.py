@@ -32,7 +32,12 @@ def print_json(value: Any) -> None:
 def progress(what: str, total: float | None, quiet: bool = False) -> Iterator[Bar]:
     """A bar on the terminal's error stream: only there, and only where somebody looks."""
     shown = not quiet and err.is_terminal
-    columns = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.fields[text]}"), TimeElapsedColumn())
+    columns = (
+        TextColumn("{task.description}", markup=False),
+        BarColumn(),
+        TextColumn("{task.fields[text]}"),
+        TimeElapsedColumn(),
+    )
     with Progress(*columns, console=err, transient=True, disable=not shown) as bar:
         task = bar.add_task(what, total=total, text="")
 

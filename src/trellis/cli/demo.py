@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
+from rich.markup import escape
 
 from trellis.cli.command import example, out
 
@@ -16,7 +17,7 @@ def command(
     out_dir: Annotated[Path, typer.Option("--out", metavar="DIR", help="Where the run and its page go.")] = Path(
         "out/demo"
     ),
-    seed: Annotated[int, typer.Option(help="Another seed, another discussion.", min=0)] = 7,
+    seed: Annotated[int, typer.Option(help="Another seed, another discussion.", min=0, max=(1 << 63) - 1)] = 7,
 ) -> int:
     """Let 64 nodes hold a discussion in causal order, audit it, tell the story of one reply, and draw a page."""
     from trellis.report.demo import discussion, question_and_reply
@@ -26,6 +27,7 @@ def command(
     from trellis.trace import store
     from trellis.trace.story import story, tell
 
+    store.check(out_dir)
     out.print("[bold]1. Run[/]: 64 nodes, one question, 63 replies, causal order over vcube")
     result = run(discussion(seed))
     found = figures(result)
@@ -43,8 +45,8 @@ def command(
     out.print(f"[bold]3. Story[/] of {reply}, which follows the most others ({len(told)} rows; the first 12):")
     for line in told[:12]:
         out.print(f"   {line}")
-    target = out_dir / "index.html"
+    target = out_dir / store.PAGE
     target.write_text(page(result, found, question, reply), encoding="utf-8")
-    out.print(f"[bold]4. Page[/]: open {target} in a browser")
-    out.print(f"   go on with: trellis audit {out_dir}  |  trellis story {out_dir} {question}")
+    out.print(f"[bold]4. Page[/]: open {escape(str(target))} in a browser")
+    out.print(f"   go on with: trellis audit {out_dir}  |  trellis story {out_dir} {question}", markup=False)
     return 1 if any(found["violations"].values()) else 0

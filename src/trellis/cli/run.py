@@ -13,8 +13,8 @@ EPILOG = example("trellis run examples/all-publish.toml --out out/run", "trellis
 
 
 def command(
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="Scenario file (TOML).")],
-    seed: Annotated[int | None, typer.Option(help="Another seed than the file's.", min=0)] = None,
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="Scenario file (TOML or JSON).")],
+    seed: Annotated[int | None, typer.Option(help="Another seed than the file's.", min=0, max=(1 << 63) - 1)] = None,
     engine: Annotated[str, typer.Option(help="Which engine runs it.")] = "reference",
     out_dir: Annotated[Path | None, typer.Option("--out", metavar="DIR", help="Write the trace there.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the figures as one JSON object.")] = False,
@@ -23,16 +23,22 @@ def command(
 
     Exit code 0: all promises kept. 1: a promise was broken (see `trellis audit`). 2: the scenario cannot be run.
     """
+    from trellis.errors import ScenarioError
     from trellis.report.figures import about, figures
     from trellis.scenario import load
     from trellis.sim import run
     from trellis.trace import store
 
+    if out_dir is not None:
+        store.check(out_dir)
     scenario = load(file)
     if seed is not None:
         scenario = scenario.with_seed(seed)
-    with progress(scenario.name, scenario.end, quiet=as_json) as bar:
-        result = run(scenario, engine, lambda now, events: bar(now, f"t={now}  {events:,} events"))
+    try:
+        with progress(scenario.name, scenario.end, quiet=as_json) as bar:
+            result = run(scenario, engine, lambda now, events: bar(now, f"t={now}  {events:,} events"))
+    except ScenarioError as error:
+        raise ScenarioError(f"{file}: {error}") from None
     found = figures(result)
     if out_dir is not None:
         store.write(out_dir, result.trace, about(result))
@@ -41,18 +47,18 @@ def command(
     else:
         show(scenario.name, found)
         if out_dir is not None:
-            out.print(f"trace written to {out_dir}; try: trellis audit {out_dir}")
+            out.print(f"trace written to {out_dir}; try: trellis audit {out_dir}", markup=False)
     return 1 if any(found["violations"].values()) else 0
 
 
 def show(name: str, found: dict) -> None:  # type: ignore[type-arg]
     from rich.table import Table
+    from rich.text import Text
 
-    table = Table(title=name, show_header=False, title_justify="left")
+    table = Table(title=Text(name), show_header=False, title_justify="left")
     for key, value in found.items():
-        table.add_row(
-            key, ", ".join(f"{k} {brief(v)}" for k, v in value.items()) if isinstance(value, dict) else brief(value)
-        )
+        told = ", ".join(f"{k} {brief(v)}" for k, v in value.items()) if isinstance(value, dict) else brief(value)
+        table.add_row(key, Text(told))
     out.print(table)
 
 

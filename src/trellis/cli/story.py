@@ -29,5 +29,5 @@ def command(
         some = ", ".join(published[:5]) or "none"
         raise TraceError(f"message {message!r}: nothing happened to it; {len(published)} were published, as {some}")
     for row in rows:
-        out.print(tell(row))
+        out.print(tell(row), markup=False)
     return 0

@@ -32,6 +32,8 @@ def command(
     from trellis.trace import store
 
     protocols.check(overlay, ordering, {})
+    if out_dir is not None:
+        store.check(out_dir)
     campaign = Campaign(overlay, ordering)
     with progress(f"{ordering} over {overlay}", schedules, quiet=as_json) as bar:
         campaign.go(seed, schedules, lambda done: bar(done, f"{done:,} of {schedules:,}, {campaign.failed} failed"))
