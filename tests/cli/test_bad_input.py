@@ -183,7 +183,7 @@ def test_a_wrong_value_is_shown_with_its_rule(refused, tmp_path, place, value, r
     assert f"scenario.json: {rule}" in refused("run", scenario_file(tmp_path, changed(PLAIN, place, value)))
 
 
-@pytest.mark.parametrize("value", [TIME_MAX + 1, 1 << 63, 1 << 64, 10**400])
+@pytest.mark.parametrize("value", [TIME_MAX + 1, 1 << 64])
 @pytest.mark.parametrize(
     ("base", "place"),
     [
@@ -551,7 +551,7 @@ def test_a_place_without_a_run_is_refused(refused, tmp_path, command, kind):
 
 def test_a_trace_cut_anywhere_is_refused(refused, written):
     whole = (written / "trace.parquet").read_bytes()
-    for length in [*range(12), *range(12, len(whole), len(whole) // 40), *range(len(whole) - 12, len(whole))]:
+    for length in [*range(12), *range(12, len(whole), len(whole) // 25), *range(len(whole) - 12, len(whole))]:
         (written / "trace.parquet").write_bytes(whole[:length])
         assert "trace.parquet: not a whole Parquet file (" in refused("audit", written)
 
@@ -560,7 +560,7 @@ def test_a_trace_with_flipped_bits_is_never_a_traceback_and_never_another_verdic
     whole = (written / "trace.parquet").read_bytes()
     before = trellis("audit", written)
     codes = []
-    for n in range(0, len(whole), len(whole) // 120):
+    for n in range(0, len(whole), len(whole) // 60):
         (written / "trace.parquet").write_bytes(whole[:n] + bytes([whole[n] ^ 1 << n % 8]) + whole[n + 1 :])
         outcome = trellis("audit", written)
         assert outcome == before or (outcome.code == 2 and outcome.err.count("\n") == 1)
@@ -644,7 +644,7 @@ def test_a_run_json_that_is_no_object_is_refused(refused, written, content):
 
 def test_a_run_json_cut_anywhere_is_refused(refused, written):
     whole = (written / "run.json").read_bytes().rstrip()
-    for length in range(0, len(whole), len(whole) // 30):
+    for length in range(0, len(whole), len(whole) // 20):
         (written / "run.json").write_bytes(whole[:length])
         assert "run.json: not valid JSON (" in refused("audit", written)
 
@@ -681,7 +681,7 @@ def test_a_message_that_never_was_is_answered_with_some_that_were(refused, writt
         ("a" * 300, "cannot be written (File name too long)"),
     ],
 )
-def test_nothing_is_ever_written_over_what_is_not_a_run(refused, tmp_path, written, command, place, rule):
+def test_nothing_is_ever_written_over_what_is_not_a_run(refused, tmp_path, command, place, rule):
     for name, entries in (
         ("full", ["keep"]),
         ("mine", ["run.json"]),
