@@ -21,6 +21,16 @@ AUDITS: dict[str, Callable[..., list[Witness]]] = {
     "stuck": stuck,
 }
 
+# What each of them checks, in the words of a report.
+SAYS = {
+    "creation": "nothing is delivered that nobody published",
+    "duplicate": "nothing is delivered twice",
+    "fifo": "messages of one source are delivered in the order published",
+    "causal": "nothing is delivered before what happened before it",
+    "lost": "everything reaches every steady subscriber",
+    "stuck": "nothing is held back for ever",
+}
+
 # What each ordering promises; a run is judged by what it promised.
 PROMISES = {
     "unordered": ("creation", "duplicate", "lost", "stuck"),
@@ -43,4 +53,4 @@ def packets_with_messages(trace: Trace) -> Iterable[Row]:
     return (row for row in trace.rows() if row.kind != "receive" or row.batch > 0)
 
 
-__all__ = ["AUDITS", "PROMISES", "Witness", "judge"]
+__all__ = ["AUDITS", "PROMISES", "SAYS", "Witness", "judge"]

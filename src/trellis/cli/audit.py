@@ -22,7 +22,7 @@ def command(
 
     Exit code 0: all promises kept. 1: violations. 2: the trace cannot be read.
     """
-    from trellis.audit import AUDITS, PROMISES, judge
+    from trellis.audit import AUDITS, PROMISES, SAYS, judge
     from trellis.errors import TraceError
     from trellis.trace import store
 
@@ -50,7 +50,8 @@ def command(
         return 1 if broken else 0
     out.print(f"{len(trace.of_kind('deliver')):,} deliveries under {ordering!r}, digest {about['digest'][:16]}")
     for name, witnesses in verdict.items():
-        out.print(f"  {name:<10} {'kept' if not witnesses else f'{len(witnesses)} violations'}")
+        state = "kept  " if not witnesses else f"[bold red]BROKEN[/] {len(witnesses)} times:"
+        out.print(f"  {name:<10} {state} {SAYS[name]}")
         for witness in witnesses[:SHOWN_MAX]:
             out.print(f"    t={witness.at}: {witness.says}", markup=False)
         if len(witnesses) > SHOWN_MAX:

@@ -20,6 +20,7 @@ def command(
     seed: Annotated[int, typer.Option(help="Another seed, another discussion.", min=0, max=(1 << 63) - 1)] = 7,
 ) -> int:
     """Let 64 nodes hold a discussion in causal order, audit it, tell the story of one reply, and draw a page."""
+    from trellis.audit import SAYS
     from trellis.report.demo import discussion, question_and_reply
     from trellis.report.figures import about, figures
     from trellis.report.page import page
@@ -39,7 +40,7 @@ def command(
     store.write(out_dir, result.trace, about(result))
     out.print("[bold]2. Audit[/]: by what really happened before what, not by what the protocol believed")
     for name, count in found["violations"].items():
-        out.print(f"   {name:<10} {'kept' if not count else f'{count} violations'}")
+        out.print(f"   {'kept  ' if not count else f'BROKEN {count} times:'} {SAYS[name]}")
     question, reply = question_and_reply(result)
     told = [tell(row) for row in story(result.trace.rows(), reply)]
     out.print(f"[bold]3. Story[/] of {reply}, which follows the most others ({len(told)} rows; the first 12):")

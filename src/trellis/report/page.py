@@ -5,6 +5,7 @@ from __future__ import annotations
 from html import escape
 from typing import Any
 
+from trellis.audit import SAYS
 from trellis.metrics.latency import latencies
 from trellis.report.svg import draw_histogram, draw_tree, tree_of
 from trellis.sim import Run
@@ -43,7 +44,7 @@ def page(run: Run, found: dict[str, Any], tree_id: MessageId, story_id: MessageI
     scenario = run.scenario
     tree = tree_of(spread, tree_id)
     verdict = "".join(
-        f"<tr><td>{escape(name)}</td><td class='{'broken' if count else 'kept'}'>"
+        f"<tr><td><code>{escape(name)}</code></td><td>{escape(SAYS[name])}</td><td class='{'broken' if count else 'kept'}'>"
         f"{f'{count} violations' if count else 'kept'}</td></tr>"
         for name, count in found["violations"].items()
     )
