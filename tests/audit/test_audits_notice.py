@@ -12,7 +12,7 @@ from trellis.audit.diagnosis import Diagnosis
 from trellis.effects import Deliver, Effect, Send
 from trellis.events import Event, Receive
 from trellis.machine import Machine, Place
-from trellis.protocols.overlays.vcube import Pub
+from trellis.protocols.overlays.vcube_packets import Pub
 from trellis.scenario import from_mapping
 from trellis.scenario.model import Scenario
 from trellis.sim import run

@@ -16,7 +16,7 @@ from trellis.events import Arrive, Cycle, Publish, Receive, Standing, Subscribe,
 from trellis.machine import Place
 from trellis.protocols import ORDERINGS, OVERLAYS, WHOLE, build, check
 from trellis.protocols.orderings.causal import Causal
-from trellis.protocols.overlays.vcube import Ack, Pub
+from trellis.protocols.overlays.vcube_packets import Ack, Pub
 from trellis.words import Message, MessageId
 
 ID = MessageId((3, 0), "news", 7)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from theatre import Theatre
 
-from trellis.protocols.overlays.vcube import Pub
+from trellis.protocols.overlays.vcube_packets import Pub
 from trellis.protocols.overlays.vcube_printed import Pub as PrintedPub
 
 # Figure 3: (members, publisher) -> who sends to whom.

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import msgspec
 import pytest
 
-from trellis.audit import PROMISES
+from trellis.audit import PROMISES, judge
 from trellis.protocols import ORDERINGS, OVERLAYS
 from trellis.scenario.model import Explicit, Random
 from trellis.sim import run
@@ -61,10 +62,6 @@ def test_a_schedule_that_shows_a_hole_of_the_printed_form_is_clean_on_the_repair
 
 def test_vcube_does_not_need_fifo_links() -> None:
     """The printed form does; the repaired one holds when packets of one link overtake each other."""
-    import msgspec
-
-    from trellis.audit import judge
-
     for seed in [*range(60), 951]:
         ordered = schedule(seed, "vcube", "causal")
         assert isinstance(ordered.network, Random)
@@ -75,6 +72,8 @@ def test_vcube_does_not_need_fifo_links() -> None:
 
 def test_a_schedule_is_the_same_world_for_every_stack() -> None:
     one, other = schedule(5, "vcube", "causal"), schedule(5, "single-root", "fifo")
-    assert (one.subscriptions, one.workload, one.network) == (other.subscriptions, other.workload, other.network)
+    assert (one.subscriptions, one.workload) == (other.subscriptions, other.workload)
+    assert msgspec.structs.replace(one.network, fifo=True) == other.network, "single-root is never given less"
+    assert {schedule(seed, "vcube", "causal").network.fifo for seed in range(20)} == {True, False}  # type: ignore[union-attr]
     assert isinstance(one.subscriptions, Explicit)
     assert schedule(6, "vcube", "causal").subscriptions != one.subscriptions

@@ -22,9 +22,8 @@ class Latencies(NamedTuple):
 
 def latencies(trace: Trace) -> Latencies:
     """A reception counts where the message is delivered later: forwarders receive but do not subscribe."""
-    published = keyed(trace.of_kind("publish"), messages=False)
-    received = keyed(trace.of_kind("receive"), messages=True)
-    delivered = keyed(trace.of_kind("deliver"), messages=False)
+    tables = [spread_out(trace.of_kind(kind)) for kind in ("publish", "receive", "deliver")]
+    published, received, delivered = number_messages(tables)
     foreign = delivered.node != delivered.source
     ids, nodes, at = delivered.id[foreign], delivered.node[foreign], delivered.at[foreign]
     born = lookup(published.id, published.at, ids)
@@ -32,28 +31,37 @@ def latencies(trace: Trace) -> Latencies:
     return Latencies(heard - born, at - born)
 
 
-class Keyed(NamedTuple):
-    id: Numbers  # one number per message
+class Rows(NamedTuple):
+    """Rows of one kind, one per message."""
+
+    id: Numbers  # one number per message, the same in all tables
     node: Numbers
     source: Numbers
     at: Numbers
 
 
-def keyed(trace: Trace, messages: bool) -> Keyed:
-    """Rows with one number per message; with `messages`, a row per message that a packet carried."""
-    topic, _ = trace.words("topic")
-    columns = [trace.numbers(name) for name in ("source", "incarnation", "seq", "node", "at")]
-    if messages:
-        count = trace.numbers("batch")
-        start = np.repeat(np.cumsum(count) - count, count)
-        offset = np.arange(int(count.sum()), dtype=np.int64) - start
-        topic = np.repeat(topic, count)
-        columns = [np.repeat(column, count) for column in columns]
-        columns[2] = columns[2] + offset
-    source, incarnation, seq, node, at = columns
-    # Topic codes agree between tables of one trace, because a filter keeps its column's dictionary.
-    id = ((topic << 20 | source) << 8 | incarnation) << 24 | (seq & 0xFFFFFF)
-    return Keyed(id, node, source, at)
+def spread_out(trace: Trace) -> dict[str, Numbers]:
+    """The columns; a packet that carries several messages becomes several rows, one that carries none becomes none."""
+    columns = {name: trace.numbers(name) for name in ("source", "incarnation", "seq", "node", "at", "batch")}
+    columns["topic"] = trace.words("topic")[0]  # codes agree: a filter keeps its column's dictionary
+    _, kinds = trace.words("kind")
+    if len(trace) and kinds[int(trace.words("kind")[0][0])] == "receive":
+        batch = columns["batch"]
+        first = np.repeat(np.cumsum(batch) - batch, batch)
+        columns = {name: np.repeat(column, batch) for name, column in columns.items()}
+        columns["seq"] = columns["seq"] + np.arange(len(first), dtype=np.int64) - first
+    return columns
+
+
+def number_messages(tables: list[dict[str, Numbers]]) -> list[Rows]:
+    """Number the messages of several tables alike. Column by column, so that no number grows beyond the rows."""
+    code = np.zeros(sum(len(table["at"]) for table in tables), np.int64)
+    for name in ("topic", "source", "incarnation", "seq"):
+        column = np.unique(np.concatenate([table[name] for table in tables]), return_inverse=True)[1]
+        code = np.unique(code * (int(column.max(initial=0)) + 1) + column, return_inverse=True)[1]
+    ends = np.cumsum([len(table["at"]) for table in tables])
+    parts = np.split(code, ends[:-1])
+    return [Rows(id, t["node"], t["source"], t["at"]) for id, t in zip(parts, tables, strict=True)]
 
 
 def lookup(keys: Numbers, values: Numbers, wanted: Numbers) -> Numbers:
@@ -62,7 +70,7 @@ def lookup(keys: Numbers, values: Numbers, wanted: Numbers) -> Numbers:
     return np.asarray(values[order][at], np.int64)
 
 
-def first_reception(received: Keyed, ids: Numbers, nodes: Numbers) -> Numbers:
+def first_reception(received: Rows, ids: Numbers, nodes: Numbers) -> Numbers:
     """When each (message, node) was first received."""
     order = np.lexsort((received.at, received.node, received.id))
     id, node, at = received.id[order], received.node[order], received.at[order]

@@ -44,8 +44,8 @@ def page(run: Run, found: dict[str, Any], tree_id: MessageId, story_id: MessageI
     scenario = run.scenario
     tree = tree_of(spread, tree_id)
     verdict = "".join(
-        f"<tr><td><code>{escape(name)}</code></td><td>{escape(SAYS[name])}</td><td class='{'broken' if count else 'kept'}'>"
-        f"{f'{count} violations' if count else 'kept'}</td></tr>"
+        f"<tr><td><code>{escape(name)}</code></td><td>{escape(SAYS[name])}</td>"
+        f"<td class='{'broken' if count else 'kept'}'>{f'{count} violations' if count else 'kept'}</td></tr>"
         for name, count in found["violations"].items()
     )
     latency = found["delivery_latency"]

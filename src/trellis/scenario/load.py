@@ -36,8 +36,9 @@ FILE_BYTES_MAX = 64 << 20
 SHOWN_MAX = 80  # characters of a value in a message
 
 
-def load(path: Path) -> Scenario:
+def load(path: Path | str) -> Scenario:
     """Read a scenario file: TOML, or JSON as a run writes it beside its trace."""
+    path = Path(path)
     try:
         scenario = from_mapping(read(path))
         if isinstance(scenario.network, Matrix) and scenario.network.file:

@@ -17,7 +17,7 @@ from trellis.words import Time, Topic
 TIME_MAX = 1 << 40  # of one key; a trace has 63 bits, so eight million of the longest waits can follow each other
 COUNT_MAX = 10_000_000
 NODES_MAX = 1 << 20
-TOPICS_MAX = 1 << 12  # the figures number a message by topic, source and sequence in one 64-bit word
+TOPICS_MAX = 1 << 17
 NAME_BYTES_MAX = 256
 SEED_MAX = (1 << 63) - 1
 

@@ -1,11 +1,13 @@
 """One seed is one world: a random schedule of joins, leaves and publications, as a scenario.
 
 Promises: the schedule does not depend on the stack that will run it, so two stacks can be tried under the same luck.
+          Only an overlay that relies on FIFO links always gets them; others are also tried with packets that overtake.
 """
 
 from __future__ import annotations
 
 from trellis import draw
+from trellis.protocols import needs_fifo_links
 from trellis.scenario.model import (
     Change,
     Explicit,
@@ -57,7 +59,12 @@ def schedule(seed: int, overlay: str, ordering: str) -> Scenario:
         nodes=Nodes(count=count),
         subscriptions=Explicit(members=members, changes=changes),
         workload=Script(messages=said),
-        network=Random(low=1, high=high, service=dice.one_of([0, 0, 1, 3])),
+        network=Random(
+            low=1,
+            high=high,
+            service=dice.one_of([0, 0, 1, 3]),
+            fifo=dice.one_of([1, 1, 0]) == 1 or needs_fifo_links(overlay),
+        ),
     )
 
 

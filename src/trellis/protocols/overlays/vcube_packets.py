@@ -1,0 +1,80 @@
+"""The packets of `vcube`: waves down a tree, and what comes back up.
+
+Source:   SUB, UNS, PUB and ACK of VCube-PS section 3.3. CUT and GONE are ours (docs/protocols/vcube.md).
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import msgspec
+
+from trellis.protocols.parts.view import Rank
+from trellis.words import Message, Packet, Vector
+
+
+class Wave(Packet, frozen=True, gc=False):
+    """A packet that goes down a tree. The receiver answers for its own clusters 1..height, then acknowledges."""
+
+    height: int
+
+    def at(self, height: int) -> Wave:
+        """The same wave for a child that answers for fewer clusters."""
+        return msgspec.structs.replace(self, height=height)
+
+
+class Pub(Wave, frozen=True, gc=False):
+    """Messages of one source on one topic, numbered one after the other; `id` is the first one's."""
+
+    messages: tuple[Message, ...]  # type: ignore[misc]
+    kind: ClassVar[str] = "PUB"
+
+    def at(self, height: int) -> Pub:
+        return Pub(self.id, height, self.messages)  # as above, three times as fast
+
+
+class Sub(Wave, frozen=True, gc=False):
+    """Its source is joining. Goes to every node, so that nobody is left out who subscribes at the same time."""
+
+    rank: Rank
+    kind: ClassVar[str] = "SUB"
+
+
+class Cut(Wave, frozen=True, gc=False):
+    """Its source knows all members now, and asks what they have delivered."""
+
+    rank: Rank
+    kind: ClassVar[str] = "CUT"
+
+
+class Uns(Wave, frozen=True, gc=False):
+    """Its source has left. The vector is what it had delivered, so that a later joiner can skip it."""
+
+    rank: Rank
+    vector: Vector
+    kind: ClassVar[str] = "UNS"
+
+
+class Ack(Packet, frozen=True, gc=False):
+    """The messages of this wave reached the whole subtree of this height."""
+
+    height: int
+    kind: ClassVar[str] = "ACK"
+
+
+class Answer(Packet, frozen=True, gc=False):
+    """The membership change reached the whole subtree of this height, which answers together."""
+
+    height: int
+    ranks: tuple[Rank, ...]
+    vector: Vector
+    kind: ClassVar[str] = "ACK"
+
+
+class Refuse(Packet, frozen=True, gc=False):
+    """Not I: this is my rank. Give the subtree of this height to somebody else."""
+
+    height: int
+    rank: Rank
+    vector: Vector
+    kind: ClassVar[str] = "GONE"

@@ -1,0 +1,146 @@
+"""Every command does what its help says; the examples and the README's program run."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+
+from trellis import cli
+
+ROOT = Path(__file__).parents[2]
+COMMANDS = ("run", "audit", "story", "protocols", "swarm", "demo")
+
+
+def call(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str]:
+    monkeypatch.setattr(sys, "argv", ["trellis", *words])
+    with pytest.raises(SystemExit) as exit:
+        cli.main()
+    return int(exit.value.code or 0), capsys.readouterr().out
+
+
+@pytest.fixture
+def small(tmp_path: Path) -> Path:
+    text = (ROOT / "examples" / "all-publish.toml").read_text().replace("count = 256", "count = 16")
+    path = tmp_path / "small.toml"
+    path.write_text(text)
+    return path
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_help_ends_with_an_example(command: str, monkeypatch, capsys) -> None:
+    code, out = call(monkeypatch, capsys, command, "--help")
+    assert code == 0
+    assert f"trellis {command}" in out.partition("Example")[2]
+
+
+def test_run_prints_one_json_object_with_the_figures(small: Path, monkeypatch, capsys) -> None:
+    code, out = call(monkeypatch, capsys, "run", str(small), "--json", "--seed", "9")
+    found = json.loads(out)
+    assert code == 0
+    assert found["seed"] == 9
+    assert found["engine"] == "reference"
+    assert found["sent"] == {"PUB": 240, "ACK": 240}
+    assert found["deliveries"] == 256
+    assert found["events"] == 480 + 16
+    assert set(found["reception_latency"]) == {"mean", "std", "min", "max", "count"}
+    assert found["reception_latency"]["min"] == 101
+    assert found["delivery_latency"]["count"] == 240
+    assert found["false_positives"] == 0
+    assert found["queue"]["max"] >= 4
+    assert sum(found["barrier"].values()) == 16
+    assert found["violations"] == dict.fromkeys(("creation", "duplicate", "fifo", "causal", "lost", "stuck"), 0)
+    assert re.fullmatch("[0-9a-f]{64}", found["digest"])
+    assert found["seconds"] > 0
+
+
+def test_run_audit_and_story_work_on_the_same_directory(small: Path, tmp_path: Path, monkeypatch, capsys) -> None:
+    code, out = call(monkeypatch, capsys, "run", str(small), "--out", str(tmp_path / "run"))
+    assert code == 0
+    code, out = call(monkeypatch, capsys, "audit", str(tmp_path / "run"), "--json")
+    assert code == 0
+    assert json.loads(out)["violations"]["causal"] == 0
+    code, out = call(monkeypatch, capsys, "story", str(tmp_path / "run"), "3:1")
+    assert code == 0
+    lines = out.splitlines()
+    assert lines[0].endswith("node 3     publish")
+    assert sum("deliver" in line for line in lines) == 16
+
+
+def test_an_audit_of_a_broken_run_shows_witnesses_and_ends_with_1(tmp_path: Path, monkeypatch, capsys) -> None:
+    words = ("swarm", "--overlay", "vcube-printed", "--schedules", "1", "--seed", "0", "--out", str(tmp_path / "run"))
+    code, out = call(monkeypatch, capsys, *words)
+    assert code == 1
+    assert "V1" in out
+    assert "replay: trellis swarm --overlay vcube-printed --ordering causal --schedules 1 --seed 0" in out
+    code, out = call(monkeypatch, capsys, "audit", str(tmp_path / "run"))
+    assert code == 1
+    assert "BROKEN" in out
+    assert "was subscribed all the time and never got" in out
+
+
+def test_swarm_json_has_the_tally(monkeypatch, capsys) -> None:
+    code, out = call(monkeypatch, capsys, "swarm", "--overlay", "vcube-printed", "--schedules", "20", "--json")
+    found = json.loads(out)
+    assert code == 1
+    assert found["schedules"] == 20
+    assert found["lost"] == found["violations"]["lost"] > 0
+    assert found["stuck"] > 0
+    assert {failure["kind"] for failure in found["failures"]} >= {"V1", "V2", "V4"}
+    assert all(failure["replay"].startswith("trellis swarm ") for failure in found["failures"])
+    code, out = call(monkeypatch, capsys, "swarm", "--schedules", "5", "--json")
+    assert code == 0
+    assert json.loads(out)["failures"] == []
+
+
+def test_protocols_lists_the_registry(monkeypatch, capsys) -> None:
+    code, out = call(monkeypatch, capsys, "protocols", "--json")
+    listed = json.loads(out)
+    assert code == 0
+    assert {o["name"] for o in listed["overlays"]} == {"vcube", "vcube-printed", "single-root", "brokers"}
+    assert {o["name"] for o in listed["orderings"]} == {"unordered", "fifo", "causal"}
+
+
+class Page(HTMLParser):
+    """Counts what is drawn and collects what would be loaded."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.tags: dict[str, int] = {}
+        self.loads: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags[tag] = self.tags.get(tag, 0) + 1
+        self.loads += [value or "" for name, value in attrs if name in ("src", "href")]
+
+
+def test_the_demo_writes_a_page_that_loads_nothing(tmp_path: Path, monkeypatch, capsys) -> None:
+    code, out = call(monkeypatch, capsys, "demo", "--out", str(tmp_path / "demo"))
+    assert code == 0
+    assert "BROKEN" not in out
+    page = Page()
+    page.feed((tmp_path / "demo" / "index.html").read_text())
+    assert page.tags["circle"] == 64
+    assert page.tags["path"] == 63
+    assert page.tags["rect"] > 5
+    assert page.loads == []
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / "examples").glob("*.py")), ids=lambda path: path.stem)
+def test_an_example_program_runs(path: Path) -> None:
+    done = subprocess.run([sys.executable, str(path)], capture_output=True, text=True, check=True)
+    assert done.stdout.strip()
+
+
+def test_the_program_in_the_readme_runs() -> None:
+    code = re.search(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.S)
+    assert code is not None
+    done = subprocess.run([sys.executable, "-c", code[1]], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines()[1:] == [
+        f"{p} kept" for p in ("creation", "duplicate", "fifo", "causal", "lost", "stuck")
+    ]
