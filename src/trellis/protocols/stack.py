@@ -26,7 +26,7 @@ class Stack(Machine):
         ordering.outbox = overlay.outbox = self.outbox
 
     def step(self, now: Time, event: Event) -> Sequence[Effect]:
-        self.now = self.ordering.now = self.overlay.now = now
+        self.ordering.now = self.overlay.now = now
         if type(event) is Receive:  # by far the most: the shortest way
             self.overlay.upon_receive(event.sender, event.packet)
         else:

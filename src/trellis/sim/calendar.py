@@ -14,7 +14,9 @@ from trellis.words import NodeId, Time
 # Kinds of entries at one node and time, in the order in which they happen.
 PACKET, TIMER, CYCLE, APPLICATION = 0, 1, 2, 3
 
-Entry = tuple[NodeId, int, int, int, Event, int]  # node, kind, peer, number: no two alike; event, packet number
+Entry = tuple[
+    NodeId, int, int, int, Event, int
+]  # node, kind, peer, number: no two alike; event; of a packet, the row of its sending
 
 
 class Calendar:

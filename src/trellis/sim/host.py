@@ -19,7 +19,7 @@ from trellis.scenario.plan import Action, Plan, plan
 from trellis.sim.calendar import APPLICATION, PACKET, TIMER, Calendar
 from trellis.sim.network import Line, network_of
 from trellis.trace.table import Recorder, Trace
-from trellis.words import Message, MessageId, NodeId, Packet, Time
+from trellis.words import Message, MessageId, NodeId, Time
 
 Progress = Callable[[Time, int], None]  # now, events so far
 PROGRESS_EVERY = 1 << 14
@@ -73,17 +73,19 @@ class Host:
         """One round of one time."""
         now, entries = self.calendar.pop()
         self.now = now
-        machines, came = self.machines, self.recorder.order.append
         self.events += len(entries)
+        machines, log = self.machines, self.recorder.log
         for node, kind, _, number, event, row in entries:
             if kind == PACKET:
-                came(row)
+                log.append(row)
             elif kind == APPLICATION:
                 self.act(node, event)
                 continue
             elif kind == TIMER and not self.runs_out(node, event, number):
                 continue
-            self.carry_out(node, machines[node].step(now, event))
+            effects = machines[node].step(now, event)
+            if effects:
+                self.carry_out(node, effects)
 
     def runs_out(self, node: NodeId, event: Event, number: int) -> bool:
         """Whether the timer still stands: it may have been cancelled or set again."""
@@ -105,13 +107,20 @@ class Host:
             self.record("refuse", node, id)
 
     def carry_out(self, node: NodeId, effects: Iterable[Effect]) -> None:
+        """Packets and deliveries are by far the most, so they are dealt with here and not by a call each."""
+        now, log = self.now, self.recorder.log
         for effect in effects:
             kind = type(effect)
             if kind is Send:
-                self.send(node, effect.to, effect.packet)  # type: ignore[union-attr]
+                to, packet = effect.to, effect.packet  # type: ignore[union-attr]
+                number = self.packets[node] = self.packets[node] + 1
+                departure, arrival = self.network.times(now, node, to, number)
+                entry = (to, PACKET, node, number, Receive(node, packet), len(log))
+                log.append(("send", now, node, packet, to, departure, arrival))
+                self.calendar.push(arrival, entry)
             elif kind is Deliver:
                 message = effect.message  # type: ignore[union-attr]
-                self.recorder.happened("deliver", self.now, node, message.id)
+                log.append(("deliver", now, node, message.id, 0, 0))
                 if self.plan.discussion is not None:
                     self.listen(node, message)
             else:
@@ -134,13 +143,6 @@ class Host:
                 self.timers.pop((node, effect.name), None)
             case _:
                 raise UnexpectedEvent(self, effect)
-
-    def send(self, node: NodeId, to: NodeId, packet: Packet) -> None:
-        now = self.now
-        number = self.packets[node] = self.packets[node] + 1
-        departure, arrival = self.network.times(now, node, to, number)
-        row = self.recorder.sent(now, node, packet, to, departure, arrival)
-        self.calendar.push(arrival, (to, PACKET, node, number, Receive(node, packet), row))
 
     def listen(self, node: NodeId, message: Message) -> None:
         """The application of a discussion: reply once, after all openings and some thought."""

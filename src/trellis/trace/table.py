@@ -14,7 +14,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from trellis.trace.rows import COLUMNS, Row, arrow_schema, arrow_type
-from trellis.words import MessageId, NodeId, Packet, Time
+from trellis.words import MessageId, NodeId, Time
 
 Numbers = npt.NDArray[np.int64]
 T = TypeVar("T")
@@ -67,61 +67,64 @@ class Trace:
         return hasher.hexdigest()
 
 
-Sent = tuple[Time, NodeId, Packet, NodeId, Time, Time]  # at, node, packet, to, leaves the queue, arrives
-Other = tuple[str, Time, NodeId, MessageId, int, int]  # kind, at, node, id, batch, barrier
-
-
 class Recorder:
     """Collects what a host sees, as it is: a run must not wait for its trace.
 
-    A packet is written once, when it is sent; its arrival only adds its number to `order`, which keeps the order of
-    all rows: 2n for the sending of packet n, 2n + 1 for its arrival, -1 - n for the n-th row of another kind.
+    The log has an entry per row, in order. A packet that is sent: ("send", at, node, packet, to, leaves the queue,
+    arrives). A packet that arrives: the place of its "send" in the log, and nothing more. Anything else: (kind, at,
+    node, id, batch, barrier).
     """
 
     def __init__(self) -> None:
-        self.order: list[int] = []
-        self.packets: list[Sent] = []
-        self.others: list[Other] = []
-
-    def sent(self, at: Time, node: NodeId, packet: Packet, to: NodeId, departure: Time, arrival: Time) -> int:
-        """A packet enters the outgoing queue. The number that comes back is for `order` when it arrives."""
-        number = 2 * len(self.packets)
-        self.packets.append((at, node, packet, to, departure, arrival))
-        self.order.append(number)
-        return number + 1
+        self.log: list[int | tuple[Any, ...]] = []
 
     def happened(self, kind: str, at: Time, node: NodeId, id: MessageId, batch: int = 0, barrier: int = 0) -> None:
-        self.others.append((kind, at, node, id, batch, barrier))
-        self.order.append(-len(self.others))
+        self.log.append((kind, at, node, id, batch, barrier))
 
     def trace(self) -> Trace:
-        """Lay the rows out as columns."""
+        """Lay the log out as columns."""
+        sendings, arrivals, others = [], [], []
+        sent_rows, received_rows, other_rows = [], [], []
+        for row, entry in enumerate(self.log):
+            if isinstance(entry, int):
+                arrivals.append(entry)
+                received_rows.append(row)
+            elif entry[0] == "send":
+                sendings.append(entry)
+                sent_rows.append(row)
+            else:
+                others.append(entry)
+                other_rows.append(row)
+        sent, received, other = numbers(sent_rows), numbers(received_rows), numbers(other_rows)
         ids, kinds, packet_kinds = Codes[MessageId](), Codes[str](["send", "receive"]), Codes[str]([""])
-        at, node, packets, to, departure, arrival = transposed(self.packets, 6)
-        sent_id = ids.of([packet.id for packet in packets])
-        sent_kind = packet_kinds.of([packet.kind for packet in packets])
-        sent_batch = numbers([len(packet.messages) for packet in packets])
-        sent_at, sent_node, sent_to, left, came = map(numbers, (at, node, to, departure, arrival))
-        kind, at, node, id, batch, barrier = transposed(self.others, 6)
-        other = [kinds.of(kind), numbers(at), numbers(node), ids.of(id), numbers(batch), numbers(barrier)]
-
-        order = numbers(self.order)
-        is_other, is_sent, is_received = order < 0, (order >= 0) & (order % 2 == 0), (order >= 0) & (order % 2 == 1)
         blank = {"packet": 0, "peer": -1, "wait": 0, "batch": 0, "barrier": 0, "kind": 0, "at": 0, "node": 0, "id": 0}
-        cells = {name: np.full(len(order), value, np.int64) for name, value in blank.items()}
-        rows = -1 - order[is_other]
-        for name, column in zip(("kind", "at", "node", "id", "batch", "barrier"), other, strict=True):
-            cells[name][is_other] = column[rows]
-        packets_at_both_ends = {"id": sent_id, "packet": sent_kind, "batch": sent_batch}
-        on_departure = {"at": sent_at, "node": sent_node, "peer": sent_to, "wait": left - sent_at}
-        on_arrival = {"at": came, "node": sent_to, "peer": sent_node}
-        for rows, where, columns in (
-            (order[is_sent] // 2, is_sent, on_departure),
-            (order[is_received] // 2, is_received, on_arrival),
+        cells = {name: np.full(len(self.log), value, np.int64) for name, value in blank.items()}
+
+        _, at, node, packets, to, departure, arrival = transposed(sendings, 7)
+        cells["id"][sent] = ids.of([packet.id for packet in packets])
+        cells["packet"][sent] = packet_kinds.of([packet.kind for packet in packets])
+        cells["batch"][sent] = numbers([len(packet.messages) for packet in packets])
+        cells["at"][sent], cells["node"][sent], cells["peer"][sent] = map(numbers, (at, node, to))
+        cells["wait"][sent] = numbers(departure) - cells["at"][sent]
+
+        cells["kind"][received] = 1
+        sending = numbers(arrivals)  # the row in which each was sent
+        for name, of_sending in (
+            ("id", "id"),
+            ("packet", "packet"),
+            ("batch", "batch"),
+            ("node", "peer"),
+            ("peer", "node"),
         ):
-            for name, column in (packets_at_both_ends | columns).items():
-                cells[name][where] = column[rows]
-        cells["kind"][is_received] = 1
+            cells[name][received] = cells[of_sending][sending]
+        due = np.zeros(len(self.log), np.int64)
+        due[sent] = numbers(arrival)
+        cells["at"][received] = due[sending]
+
+        kind, at, node, id, batch, barrier = transposed(others, 6)
+        cells["kind"][other], cells["id"][other] = kinds.of(kind), ids.of(id)
+        for name, column in (("at", at), ("node", node), ("batch", batch), ("barrier", barrier)):
+            cells[name][other] = numbers(column)
         return Trace(table(cells, ids.known(), kinds.known(), packet_kinds.known()))
 
 

@@ -23,6 +23,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
+from trellis.effects import Send
 from trellis.errors import UnexpectedEvent
 from trellis.machine import Place
 from trellis.protocols.layers import GAPLESS, START_CUT, Overlay
@@ -218,7 +219,7 @@ class VCube(Overlay):
         if children:
             self.launch(pub, sender, children, state.view)
         else:
-            self.send(sender, Ack(id, height))
+            self.outbox.append(Send(sender, Ack(id, height)))
         if state.phase is JOINING or state.phase is CUTTING:
             state.early.extend(pub.messages)
         else:
