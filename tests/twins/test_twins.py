@@ -63,9 +63,9 @@ def test_the_recorder_lays_out_what_was_written_row_by_row() -> None:
     a, b = MessageId((4, 1), "x", 1), MessageId((2, 0), "y", -3)
     recorder = Recorder()
     recorder.happened("publish", 3, 4, a)
-    recorder.log.append(("send", 3, 4, Parcel(a, (Message(a, b""), Message(a, b""))), 2, 5, 105))
+    arrival = recorder.sent(3, 4, Parcel(a, (Message(a, b""), Message(a, b""))), 2, 5, 105)
     recorder.happened("spread", 4, 2, b, 7, 9)
-    recorder.log.append(1)
+    recorder.order.append(arrival)
     assert list(recorder.trace().rows()) == [
         Row(0, 3, 4, "publish", "x", 4, 1, 1, "", -1, 0, 0, 0),
         Row(1, 3, 4, "send", "x", 4, 1, 1, "PUB", 2, 2, 2, 0),

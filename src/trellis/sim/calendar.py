@@ -16,7 +16,7 @@ PACKET, TIMER, CYCLE, APPLICATION = 0, 1, 2, 3
 
 Entry = tuple[
     NodeId, int, int, int, Event, int
-]  # node, kind, peer, number: no two alike; event; of a packet, the row of its sending
+]  # node, kind, peer, number: no two alike; event; for a packet, its row when it arrives
 
 
 class Calendar:

@@ -74,10 +74,10 @@ class Host:
         now, entries = self.calendar.pop()
         self.now = now
         self.events += len(entries)
-        machines, log = self.machines, self.recorder.log
+        machines, came = self.machines, self.recorder.order.append
         for node, kind, _, number, event, row in entries:
             if kind == PACKET:
-                log.append(row)
+                came(row)
             elif kind == APPLICATION:
                 self.act(node, event)
                 continue
@@ -107,20 +107,19 @@ class Host:
             self.record("refuse", node, id)
 
     def carry_out(self, node: NodeId, effects: Iterable[Effect]) -> None:
-        """Packets and deliveries are by far the most, so they are dealt with here and not by a call each."""
-        now, log = self.now, self.recorder.log
+        """Packets and deliveries are by far the most, so they are dealt with first."""
+        now, recorder = self.now, self.recorder
         for effect in effects:
             kind = type(effect)
             if kind is Send:
                 to, packet = effect.to, effect.packet  # type: ignore[union-attr]
                 number = self.packets[node] = self.packets[node] + 1
                 departure, arrival = self.network.times(now, node, to, number)
-                entry = (to, PACKET, node, number, Receive(node, packet), len(log))
-                log.append(("send", now, node, packet, to, departure, arrival))
-                self.calendar.push(arrival, entry)
+                row = recorder.sent(now, node, packet, to, departure, arrival)
+                self.calendar.push(arrival, (to, PACKET, node, number, Receive(node, packet), row))
             elif kind is Deliver:
                 message = effect.message  # type: ignore[union-attr]
-                log.append(("deliver", now, node, message.id, 0, 0))
+                recorder.happened("deliver", now, node, message.id)
                 if self.plan.discussion is not None:
                     self.listen(node, message)
             else:

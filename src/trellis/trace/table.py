@@ -6,15 +6,16 @@ Promises: two runs with the same rows have the same digest, whatever engine, mac
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, Generic, TypeVar
+import struct
+from collections.abc import Iterator
+from typing import TypeVar
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
 from trellis.trace.rows import COLUMNS, Row, arrow_schema, arrow_type
-from trellis.words import MessageId, NodeId, Time
+from trellis.words import MessageId, NodeId, Packet, Time
 
 Numbers = npt.NDArray[np.int64]
 T = TypeVar("T")
@@ -67,65 +68,61 @@ class Trace:
         return hasher.hexdigest()
 
 
-class Recorder:
-    """Collects what a host sees, as it is: a run must not wait for its trace.
+class Codes(dict[T, int]):
+    """Small numbers for values, in the order in which they are first asked for."""
 
-    The log has an entry per row, in order. A packet that is sent: ("send", at, node, packet, to, leaves the queue,
-    arrives). A packet that arrives: the place of its "send" in the log, and nothing more. Anything else: (kind, at,
-    node, id, batch, barrier).
+    def __missing__(self, value: T) -> int:
+        code = self[value] = len(self)
+        return code
+
+
+CELLS = ("kind", "at", "node", "id", "packet", "peer", "wait", "batch", "barrier")
+PACK = struct.Struct(f"<{len(CELLS)}q").pack
+SEND, RECEIVE = 0, 1  # codes of the kinds that packets write
+
+
+class Recorder:
+    """Collects what a host sees, at the least cost: a run must not wait for its trace.
+
+    A sending, or anything else but an arrival, is one line of packed numbers, in the order of CELLS. A sending's line
+    keeps the time of arrival in place of the barrier, which it has not, so that an arrival needs no line of its own.
+    `order` has a number per row of the trace: n for line n, -1 - n for the arrival of the packet of line n.
     """
 
     def __init__(self) -> None:
-        self.log: list[int | tuple[Any, ...]] = []
+        self.lines = bytearray()
+        self.order: list[int] = []
+        self.count = 0  # of lines
+        self.ids: Codes[MessageId] = Codes()
+        self.kinds: Codes[str] = Codes({"send": SEND, "receive": RECEIVE})
+        self.packet_kinds: Codes[str] = Codes({"": 0})
+
+    def sent(self, at: Time, node: NodeId, packet: Packet, to: NodeId, departure: Time, arrival: Time) -> int:
+        """A packet enters the outgoing queue. What comes back is for `order` when it arrives."""
+        id, kind = self.ids[packet.id], self.packet_kinds[packet.kind]
+        self.lines += PACK(SEND, at, node, id, kind, to, departure - at, len(packet.messages), arrival)
+        line = self.count
+        self.count = line + 1
+        self.order.append(line)
+        return -1 - line
 
     def happened(self, kind: str, at: Time, node: NodeId, id: MessageId, batch: int = 0, barrier: int = 0) -> None:
-        self.log.append((kind, at, node, id, batch, barrier))
+        self.lines += PACK(self.kinds[kind], at, node, self.ids[id], 0, -1, 0, batch, barrier)
+        self.order.append(self.count)
+        self.count += 1
 
     def trace(self) -> Trace:
-        """Lay the log out as columns."""
-        sendings, arrivals, others = [], [], []
-        sent_rows, received_rows, other_rows = [], [], []
-        for row, entry in enumerate(self.log):
-            if isinstance(entry, int):
-                arrivals.append(entry)
-                received_rows.append(row)
-            elif entry[0] == "send":
-                sendings.append(entry)
-                sent_rows.append(row)
-            else:
-                others.append(entry)
-                other_rows.append(row)
-        sent, received, other = numbers(sent_rows), numbers(received_rows), numbers(other_rows)
-        ids, kinds, packet_kinds = Codes[MessageId](), Codes[str](["send", "receive"]), Codes[str]([""])
-        blank = {"packet": 0, "peer": -1, "wait": 0, "batch": 0, "barrier": 0, "kind": 0, "at": 0, "node": 0, "id": 0}
-        cells = {name: np.full(len(self.log), value, np.int64) for name, value in blank.items()}
-
-        _, at, node, packets, to, departure, arrival = transposed(sendings, 7)
-        cells["id"][sent] = ids.of([packet.id for packet in packets])
-        cells["packet"][sent] = packet_kinds.of([packet.kind for packet in packets])
-        cells["batch"][sent] = numbers([len(packet.messages) for packet in packets])
-        cells["at"][sent], cells["node"][sent], cells["peer"][sent] = map(numbers, (at, node, to))
-        cells["wait"][sent] = numbers(departure) - cells["at"][sent]
-
-        cells["kind"][received] = 1
-        sending = numbers(arrivals)  # the row in which each was sent
-        for name, of_sending in (
-            ("id", "id"),
-            ("packet", "packet"),
-            ("batch", "batch"),
-            ("node", "peer"),
-            ("peer", "node"),
-        ):
-            cells[name][received] = cells[of_sending][sending]
-        due = np.zeros(len(self.log), np.int64)
-        due[sent] = numbers(arrival)
-        cells["at"][received] = due[sending]
-
-        kind, at, node, id, batch, barrier = transposed(others, 6)
-        cells["kind"][other], cells["id"][other] = kinds.of(kind), ids.of(id)
-        for name, column in (("at", at), ("node", node), ("batch", batch), ("barrier", barrier)):
-            cells[name][other] = numbers(column)
-        return Trace(table(cells, ids.known(), kinds.known(), packet_kinds.known()))
+        """Lay the rows out as columns."""
+        order = np.array(self.order, np.int64)
+        lines = np.frombuffer(self.lines, "<i8").reshape(-1, len(CELLS))
+        arrived = order < 0
+        cells = dict(zip(CELLS, lines[np.where(arrived, -1 - order, order)].T.copy(), strict=True))
+        cells["at"][arrived] = cells["barrier"][arrived]
+        cells["barrier"][cells["kind"] == SEND] = 0
+        cells["wait"][arrived] = 0
+        cells["node"][arrived], cells["peer"][arrived] = cells["peer"][arrived], cells["node"][arrived]
+        cells["kind"][arrived] = RECEIVE
+        return Trace(table(cells, list(self.ids), list(self.kinds), list(self.packet_kinds)))
 
 
 def table(cells: dict[str, Numbers], ids: list[MessageId], kinds: list[str], packet_kinds: list[str]) -> pa.Table:
@@ -139,33 +136,10 @@ def table(cells: dict[str, Numbers], ids: list[MessageId], kinds: list[str], pac
     arrays = [
         pa.DictionaryArray.from_arrays(pa.array(cells[c.name].astype(np.int32)), pa.array(words[c.name], pa.string()))
         if c.type is str
-        else pa.array(cells[c.name]).cast(arrow_type(c))
+        else pa.array(cells[c.name].astype(f"<i{c.bits // 8}"))
         for c in COLUMNS
     ]
     return pa.table(arrays, schema=arrow_schema())
-
-
-class Codes(Generic[T]):
-    """Small numbers for values, in the order in which they first come."""
-
-    def __init__(self, first: Iterable[T] = ()) -> None:
-        self.codes: dict[T, int] = {value: code for code, value in enumerate(first)}
-
-    def of(self, values: Sequence[T]) -> Numbers:
-        for value in dict.fromkeys(values):
-            self.codes.setdefault(value, len(self.codes))
-        return numbers(list(map(self.codes.__getitem__, values)))
-
-    def known(self) -> list[T]:
-        return list(self.codes)
-
-
-def transposed(rows: list[Any], width: int) -> list[tuple[Any, ...]]:
-    return list(zip(*rows, strict=True)) if rows else [()] * width
-
-
-def numbers(values: Sequence[int]) -> Numbers:
-    return np.array(values, np.int64)
 
 
 def trace_of(rows: list[Row]) -> Trace:
