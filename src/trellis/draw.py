@@ -67,13 +67,9 @@ def sample(seed: int, purpose: int, population: Sequence[int], count: int, *key:
     return sorted(luck[:count])
 
 
-def zipf_thresholds(count: int, exponent: float) -> list[int]:
-    """Cumulative integer weights of ranks 1..count under a Zipf law; exponent 0 is the uniform law."""
-    total, thresholds = 0, []
-    for rank in range(1, count + 1):
-        total += round(2**32 * rank**-exponent)
-        thresholds.append(total)
-    return thresholds
+def zipf_weights(count: int, exponent: float) -> list[int]:
+    """Integer weights of ranks 1..count under a Zipf law, none below 1; exponent 0 is the uniform law."""
+    return [max(1, round(2**32 * rank**-exponent)) for rank in range(1, count + 1)]
 
 
 def key_of(name: str) -> int:

@@ -330,7 +330,7 @@ def test_a_stack_that_cannot_be_built_is_refused(refused, tmp_path, stack, rule)
             "workload: it speaks on one topic, but there are 2",
         ),
         (
-            {"subscriptions": {"kind": "fraction", "fraction": 0.5}, "workload": TOPICS},
+            {"subscriptions": {"kind": "burst", "fraction": 0.5, "churn": 1.0}, "workload": TOPICS},
             "it is not a subscriber then; take another workload, or subscribers that stay",
         ),
         ({"network": {"kind": "random", "low": 5, "high": 4}}, "network.low = 5: above network.high = 4"),
@@ -395,7 +395,8 @@ SQUARE = "\n".join([",".join(["5"] * 8)] * 8)
         ([], "network.rows: 0 rows of [] cells for 8 nodes"),
         ([[1] * 8] * 7 + [[1]], "network.rows: 8 rows of [1, 8] cells for 8 nodes"),
         ([[1] * 4] * 4, "network.rows: 4 rows of [4] cells for 8 nodes; give a square matrix"),
-        ([[1, 0] + [1] * 6] * 8, "network.rows[0][1] = 0: expected `int` >= 1"),
+        ([[1, 0] + [1] * 6] * 8, "network.rows.0.1 = 0: a packet takes time; only the diagonal may be 0"),
+        ([[1, -1] + [1] * 6] * 8, "network.rows[0][1] = -1: expected `int` >= 0"),
         ([[1.5] * 8] * 8, "network.rows[0][0] = 1.5: expected `int`, got `float`"),
         ("x", "network.rows = 'x': expected `array`, got `str`"),
     ],
@@ -408,7 +409,7 @@ def test_a_matrix_that_is_not_one_is_refused(refused, tmp_path, rows, rule):
     ("text", "rule"),
     [
         ("", "network.rows: 0 rows"),
-        (SQUARE.replace("5", "0", 1), "row 1, cell 1 is '0': a time is a whole number from 1"),
+        (SQUARE.replace("5,5", "5,0", 1), "row 1, cell 2 is '0': a time is a whole number from 1"),
         (SQUARE + ",-5", "row 8, cell 9 is '-5'"),
         (SQUARE.replace("5", "1.5"), "row 1, cell 1 is '1.5'"),
         (SQUARE.replace("5", "1_0"), "row 1, cell 1 is '1_0'"),

@@ -35,7 +35,7 @@ def imports(path: Path) -> list[str]:
 def room(name: str) -> str | None:
     """Where a module of ours stands; None for the package itself."""
     parts = name.split(".")
-    if parts[0] != "trellis" or len(parts) == 1:
+    if parts[0] != "trellis" or len(parts) == 1 or parts[1] == "__version__":
         return None
     return "vocabulary" if parts[1] in VOCABULARY else parts[1]
 

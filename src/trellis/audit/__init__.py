@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 from trellis.audit.causal import causal
-from trellis.audit.delivery import lost, stuck
+from trellis.audit.delivery import checked, lost, stuck
 from trellis.audit.fifo import fifo
 from trellis.audit.integrity import creation, duplicate
 from trellis.audit.witness import Witness
+from trellis.protocols import ORDERINGS
+from trellis.sim import Run
 from trellis.trace.rows import Row
 from trellis.trace.table import Trace
 
@@ -32,25 +34,40 @@ SAYS = {
 }
 
 # What each ordering promises; a run is judged by what it promised.
-PROMISES = {
-    "unordered": ("creation", "duplicate", "lost", "stuck"),
-    "fifo": ("creation", "duplicate", "fifo", "lost", "stuck"),
-    "causal": ("creation", "duplicate", "fifo", "causal", "lost", "stuck"),
-}
+PROMISES = {name: ordering.audits for name, ordering in ORDERINGS.items()}
 
 NEEDED_KINDS = ("publish", "deliver", "receive", "skip", "settle", "subscribe", "confirm", "unsubscribe")
 
 
+def verdict(run: Run) -> dict[str, list[Witness]]:
+    """Every witness against every promise of a run's ordering."""
+    return judge(run.trace, PROMISES[run.scenario.stack.ordering], run.quiet)
+
+
 def judge(trace: Trace, promises: Iterable[str], quiet: bool = True) -> dict[str, list[Witness]]:
-    """Every witness against every promise. `quiet`: the run went on until nothing was left to happen."""
-    rows = list(packets_with_messages(trace.of_kind(*NEEDED_KINDS)))
-    patient = {"lost", "stuck"}
-    return {name: AUDITS[name](rows, quiet) if name in patient else AUDITS[name](rows) for name in promises}
+    """Every witness against every promise, by name.
+
+    `quiet`: the run went on until nothing was left to happen. If it was cut short, what is stuck cannot be judged, and
+    that name is missing from the answer.
+    """
+    rows = needed_rows(trace)
+    found = {}
+    for name in promises:
+        if name == "lost":
+            found[name] = lost(rows, quiet)
+        elif name != "stuck" or quiet:
+            found[name] = AUDITS[name](rows)
+    return found
 
 
-def packets_with_messages(trace: Trace) -> Iterable[Row]:
+def pairs_checked(trace: Trace, quiet: bool = True) -> int:
+    """How many (message, steady subscriber) pairs stand behind a verdict on `lost`."""
+    return checked(needed_rows(trace), quiet)
+
+
+def needed_rows(trace: Trace) -> list[Row]:
     """Acknowledgements and membership packets tell the audits nothing."""
-    return (row for row in trace.rows() if row.kind != "receive" or row.batch > 0)
+    return [row for row in trace.of_kind(*NEEDED_KINDS).rows() if row.kind != "receive" or row.batch > 0]
 
 
-__all__ = ["AUDITS", "PROMISES", "SAYS", "Witness", "judge"]
+__all__ = ["AUDITS", "PROMISES", "SAYS", "Witness", "judge", "pairs_checked", "verdict"]

@@ -1,14 +1,16 @@
 """Delivery: what is published reaches every steady subscriber, and what arrived is not held back for ever.
 
-Promises: *lost* - a subscriber whose subscription was confirmed before the publication, and which stayed to the end,
-          never got the message. *stuck* - a node that is subscribed at the end got the message and neither delivered
-          nor skipped it; or a subscription that was never confirmed.
-Assumes:  the run went on until nothing was left to happen. A run that was cut short owes only what it had settled.
+Promises: *lost* - a subscriber whose subscription was confirmed before the publication, and which stayed until the
+          message was settled (or, if it never was, to the end of the run), never got it. *stuck* - a node that is
+          subscribed at the end got a message and neither delivered nor skipped it; or its subscription was never
+          confirmed.
+Assumes:  the run went on until nothing was left to happen (`quiet`). A run that was cut short owes only what it had
+          settled, and cannot be judged for what is stuck: it may have been about to be delivered.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from trellis.audit.witness import Witness, id_of, ids_of
 from trellis.trace.rows import Row
@@ -17,17 +19,25 @@ from trellis.words import MessageId, NodeId, Time, Topic
 Place = tuple[NodeId, Topic]
 
 
+class Subscription:
+    """One subscription of one node to one topic, as the rows tell it."""
+
+    def __init__(self, since: Row) -> None:
+        self.since = since
+        self.confirmed: Row | None = None
+        self.left: Row | None = None
+        self.received: dict[MessageId, Row] = {}  # the first time
+
+
 class Logbook:
-    """What the delivery audit needs of a run, gathered in one pass."""
+    """What the delivery audits need of a run, gathered in one pass."""
 
     def __init__(self, rows: Iterable[Row]) -> None:
         self.published: dict[MessageId, Row] = {}
-        self.settled: set[MessageId] = set()
+        self.settled: dict[MessageId, Row] = {}
         self.delivered: dict[tuple[NodeId, MessageId], Row] = {}
         self.skipped: set[tuple[NodeId, MessageId]] = set()
-        self.received: dict[Place, dict[MessageId, Row]] = {}  # the first time, in the last subscription
-        self.subscribed: dict[Place, Row] = {}  # places that are subscribed, since when
-        self.confirmed: dict[Place, Row] = {}
+        self.subscriptions: dict[Place, list[Subscription]] = {}
         self.end: Time = 0
         for row in rows:
             self.note(row)
@@ -39,66 +49,85 @@ class Logbook:
             case "deliver":
                 self.delivered[row.node, id_of(row)] = row
             case "receive":
-                if place in self.subscribed:
+                if (current := self.current(place)) is not None:
                     for id in ids_of(row):
-                        self.received[place].setdefault(id, row)
+                        current.received.setdefault(id, row)
             case "publish":
                 self.published[id_of(row)] = row
             case "skip":
                 self.skipped.add((row.node, id_of(row)))
             case "settle":
-                self.settled.update(ids_of(row))
+                self.settled.update(dict.fromkeys(ids_of(row), row))
             case "subscribe":
-                self.subscribed[place] = row
-                self.received[place] = {}
+                self.subscriptions.setdefault(place, []).append(Subscription(row))
             case "confirm":
-                self.confirmed[place] = row
-                if self.subscribed.setdefault(place, row) is row:
-                    self.received[place] = {}
+                current = self.current(place)
+                if current is None:  # it stands since before the run
+                    current = Subscription(row)
+                    self.subscriptions.setdefault(place, []).append(current)
+                current.confirmed = row
             case "unsubscribe":
-                self.subscribed.pop(place, None)
-                self.confirmed.pop(place, None)
-                self.received.pop(place, None)
+                if (current := self.current(place)) is not None:
+                    current.left = row
 
-    def owed(self, quiet: bool) -> Iterable[tuple[NodeId, MessageId, Row]]:
+    def current(self, place: Place) -> Subscription | None:
+        """The subscription that has not ended."""
+        listed = self.subscriptions.get(place)
+        return listed[-1] if listed and listed[-1].left is None else None
+
+    def standing(self) -> Iterator[tuple[Place, Subscription]]:
+        """Subscriptions that have not ended when the run has."""
+        for place in self.subscriptions:
+            if (current := self.current(place)) is not None:
+                yield place, current
+
+    def owed(self, quiet: bool) -> Iterator[tuple[NodeId, MessageId, Subscription]]:
         """Every message with every steady subscriber that it must reach."""
-        by_topic: dict[Topic, list[tuple[NodeId, int]]] = {}
-        for (node, topic), confirmed in sorted(self.confirmed.items()):
-            by_topic.setdefault(topic, []).append((node, confirmed.position))
+        by_topic: dict[Topic, list[tuple[NodeId, Subscription]]] = {}
+        for (node, topic), listed in sorted(self.subscriptions.items()):
+            confirmed = [(node, subscription) for subscription in listed if subscription.confirmed is not None]
+            by_topic.setdefault(topic, []).extend(confirmed)
         for id, published in self.published.items():
-            if quiet or id in self.settled:
-                for node, since in by_topic.get(id.topic, []):
-                    if since < published.position:
-                        yield node, id, published
+            settled = self.settled.get(id)
+            if settled is None and not quiet:
+                continue
+            for node, subscription in by_topic.get(id.topic, []):
+                assert subscription.confirmed is not None
+                stayed = subscription.left is None or (settled and subscription.left.position > settled.position)
+                if stayed and subscription.confirmed.position < published.position:
+                    yield node, id, subscription
 
 
 def lost(rows: Iterable[Row], quiet: bool = True) -> list[Witness]:
     """A message that never came to a steady subscriber."""
     book = Logbook(rows)
     found = []
-    for node, id, published in book.owed(quiet):
+    for node, id, subscription in book.owed(quiet):
         key = (node, id)
-        if key not in book.delivered and id not in book.received[node, id.topic]:
+        if key not in book.delivered and id not in subscription.received:
+            at = book.published[id].at
             skipped = " (it came, and was taken for an old one)" if key in book.skipped else ""
-            says = f"node {node} was subscribed all the time and never got {id}, published at {published.at}{skipped}"
-            found.append(Witness("lost", published.at, node, id, None, says))
+            says = f"node {node} was subscribed all the time and never got {id}, published at {at}{skipped}"
+            found.append(Witness("lost", at, node, id, None, says))
     return found
 
 
-def stuck(rows: Iterable[Row], quiet: bool = True) -> list[Witness]:
+def stuck(rows: Iterable[Row]) -> list[Witness]:
     """A message that came and is still held back when nothing is left to happen."""
-    if not quiet:
-        return []  # it may still have been about to be delivered
     book = Logbook(rows)
     found = []
-    for (node, _), received in book.received.items():
-        for id, row in received.items():
+    for (node, topic), subscription in book.standing():
+        for id, row in subscription.received.items():
             if (node, id) not in book.delivered and (node, id) not in book.skipped:
                 says = f"node {node} received {id} at {row.at} and still holds it back at the end, {book.end}"
                 found.append(Witness("stuck", row.at, node, id, None, says))
-    for (node, topic), subscribed in book.subscribed.items():
-        if (node, topic) not in book.confirmed:
-            id = id_of(subscribed)
-            says = f"node {node} subscribed to {topic!r} at {subscribed.at} and was never confirmed"
-            found.append(Witness("stuck", subscribed.at, node, id, None, says))
+        if subscription.confirmed is None:
+            since = subscription.since
+            says = f"node {node} subscribed to {topic!r} at {since.at} and was never confirmed"
+            found.append(Witness("stuck", since.at, node, id_of(since), None, says))
     return found
+
+
+def checked(rows: Iterable[Row], quiet: bool = True) -> int:
+    """How many (message, steady subscriber) pairs `lost` looked at."""
+    return sum(1 for _ in Logbook(rows).owed(quiet))

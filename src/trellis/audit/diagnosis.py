@@ -91,10 +91,12 @@ class Diagnosis:
     def name_stuck(self, witness: Witness) -> str:
         """What is it waiting for? Something it was owed and that was lost, or something older than its subscription."""
         id, node = witness.message, witness.node
-        since = self.book.subscribed[node, id.topic].position
+        current = self.book.current((node, id.topic))
+        if current is None:
+            return "stuck"
+        since = current.since.position
         waits_for = [m for m in self.past(id) if not self.delivered_since(node, m, since)]
-        came = self.book.received.get((node, id.topic), {})
-        never_came = [m for m in waits_for if m not in came]
+        never_came = [m for m in waits_for if m not in current.received]
         for m in never_came:
             if (node, m) in self.lost:
                 return self.name_lost(self.lost[node, m])

@@ -5,11 +5,13 @@ from __future__ import annotations
 import io
 import os
 import sys
+from typing import Annotated
 
 import typer
 from typer.exceptions import Abort, TyperException
 
-from trellis.cli import audit, demo, protocols, run, story, swarm
+from trellis import __version__
+from trellis.cli import audit, demo, page, protocols, run, story, swarm
 from trellis.errors import TrellisError
 
 LINE_MAX = 1000  # characters of a complaint
@@ -23,12 +25,22 @@ app = typer.Typer(
     rich_markup_mode="rich",
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for command in (run, audit, story, protocols, swarm, demo):
+for command in (run, audit, story, page, protocols, swarm, demo):
     app.command(command.__name__.rpartition(".")[2], epilog=command.EPILOG)(command.command)
 
 
+def say_version(wanted: bool) -> None:
+    if wanted:
+        print(f"trellis {__version__}")
+        raise typer.Exit
+
+
 @app.callback()
-def top() -> None:
+def top(
+    version: Annotated[
+        bool, typer.Option("--version", help="Say which version this is.", callback=say_version, is_eager=True)
+    ] = False,
+) -> None:
     """Topic-based publish/subscribe with a chosen order: rehearse it, audit it, read its story."""
 
 

@@ -22,7 +22,7 @@ def command(
 
     Exit code 0: all promises kept. 1: violations. 2: the trace cannot be read.
     """
-    from trellis.audit import AUDITS, PROMISES, SAYS, judge
+    from trellis.audit import AUDITS, PROMISES, SAYS, judge, pairs_checked
     from trellis.errors import TraceError
     from trellis.trace import store
 
@@ -34,7 +34,10 @@ def command(
         case {"stack": {"ordering": asked}} if asked != ordering:
             raise TraceError(f"{directory}: run.json says ordering {ordering!r}, but its scenario {asked!r}; run again")
     with err.status("auditing"):
-        verdict = judge(trace, AUDITS if every else PROMISES[ordering], quiet=about["quiet"])
+        asked = tuple(AUDITS) if every else PROMISES[ordering]
+        verdict = judge(trace, asked, quiet=about["quiet"])
+        pairs = pairs_checked(trace, quiet=about["quiet"])
+    not_judged = [name for name in asked if name not in verdict]
     broken = {name: witnesses for name, witnesses in verdict.items() if witnesses}
     if as_json:
         print_json(
@@ -44,6 +47,8 @@ def command(
                 "ordering": ordering,
                 "deliveries": len(trace.of_kind("deliver")),
                 "violations": {name: len(witnesses) for name, witnesses in verdict.items()},
+                "not_judged": not_judged,
+                "pairs_checked": pairs,
                 "witnesses": [w.as_dict() for witnesses in broken.values() for w in witnesses],
             }
         )
@@ -51,11 +56,14 @@ def command(
     out.print(f"{len(trace.of_kind('deliver')):,} deliveries under {ordering!r}, digest {about['digest'][:16]}")
     for name, witnesses in verdict.items():
         state = "kept  " if not witnesses else f"[bold red]BROKEN[/] {len(witnesses)} times:"
-        out.print(f"  {name:<10} {state} {SAYS[name]}")
+        checked = f" ({pairs:,} pairs of message and subscriber)" if name == "lost" else ""
+        out.print(f"  {name:<10} {state} {SAYS[name]}{checked}")
         for witness in witnesses[:SHOWN_MAX]:
             out.print(f"    t={witness.at}: {witness.says}", markup=False)
         if len(witnesses) > SHOWN_MAX:
             out.print(f"    ... and {len(witnesses) - SHOWN_MAX} more (--json shows all)")
+    for name in not_judged:
+        out.print(f"  {name:<10} not judged: the run was cut short by its end")
     if broken:
         first = next(iter(broken.values()))[0]
         out.print(f"read more with: trellis story {directory} {first.message}", markup=False)

@@ -31,6 +31,19 @@ def latencies(trace: Trace) -> Latencies:
     return Latencies(heard - born, at - born)
 
 
+def confirmations(trace: Trace) -> Numbers:
+    """From each subscription to its confirmation; a standing subscription has none."""
+    asked: dict[tuple[int, str], int] = {}
+    found = []
+    for row in trace.of_kind("subscribe", "confirm", "unsubscribe").rows():
+        place = (row.node, row.topic)
+        if row.kind == "subscribe":
+            asked[place] = row.at
+        elif (at := asked.pop(place, None)) is not None and row.kind == "confirm":
+            found.append(row.at - at)
+    return np.array(found, np.int64)
+
+
 class Rows(NamedTuple):
     """Rows of one kind, one per message."""
 

@@ -156,6 +156,7 @@ class Ordering(Machine):
 
     promise: ClassVar[str]
     source: ClassVar[str]
+    audits: ClassVar[tuple[str, ...]]  # by which a run under this order is judged
     needs: ClassVar[frozenset[str]] = frozenset()
 
     def __init__(self, place: Place) -> None:

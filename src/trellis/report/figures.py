@@ -7,9 +7,9 @@ from typing import Any
 
 import msgspec
 
-from trellis.audit import PROMISES, judge
+from trellis.audit import PROMISES, pairs_checked, verdict
 from trellis.metrics import traffic
-from trellis.metrics.latency import latencies
+from trellis.metrics.latency import confirmations, latencies
 from trellis.metrics.summary import summary
 from trellis.sim import Run
 
@@ -18,7 +18,7 @@ def figures(run: Run) -> dict[str, Any]:
     """One object: everything from the trace but the engine's own numbers."""
     trace, scenario = run.trace, run.scenario
     heard = latencies(trace)
-    verdict = judge(trace, PROMISES[scenario.stack.ordering], run.quiet)
+    found = verdict(run)
     return {
         "name": scenario.name,
         "seed": scenario.seed,
@@ -35,10 +35,13 @@ def figures(run: Run) -> dict[str, Any]:
         "deliveries": len(trace.of_kind("deliver")),
         "reception_latency": msgspec.structs.asdict(summary(heard.reception)),
         "delivery_latency": msgspec.structs.asdict(summary(heard.delivery)),
+        "confirmation_latency": msgspec.structs.asdict(summary(confirmations(trace))),
         "false_positives": traffic.false_positives(trace),
         "queue": traffic.queues(trace, scenario.nodes.count)._asdict(),
         "barrier": {str(size): count for size, count in traffic.barriers(trace).items()},
-        "violations": {name: len(witnesses) for name, witnesses in verdict.items()},
+        "violations": {name: len(witnesses) for name, witnesses in found.items()},
+        "not_judged": [name for name in PROMISES[scenario.stack.ordering] if name not in found],
+        "pairs_checked": pairs_checked(trace, run.quiet),
     }
 
 

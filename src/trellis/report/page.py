@@ -26,7 +26,9 @@ p, .soft { color: var(--soft); } code, pre { font: 13px/1.55 ui-monospace, monos
 .tile b { display: block; font-size: 22px; } .tile span { color: var(--soft); font-size: 13px; }
 table { border-collapse: collapse; } td, th { text-align: left; padding: 3px 18px 3px 0; }
 .kept { color: var(--leaf); } .broken { color: var(--bad); font-weight: 600; }
-svg { display: block; width: 100%; height: auto; } svg text { fill: var(--soft); font-size: 12px; text-anchor: middle; }
+svg { display: block; width: 100%; min-width: 860px; height: auto; }
+summary { cursor: pointer; }
+svg text { fill: var(--soft); font-size: 12px; text-anchor: middle; }
 svg .y { text-anchor: end; } .edges path { fill: none; stroke: var(--line); stroke-width: 1.5; }
 .node circle { fill: var(--leaf); } .root circle { fill: var(--root); }
 .node text, .root text { fill: #fff; font-size: 10px; }
@@ -43,6 +45,11 @@ def page(run: Run, found: dict[str, Any], tree_id: MessageId, story_id: MessageI
     heard = latencies(run.trace)
     scenario = run.scenario
     tree = tree_of(spread, tree_id)
+    follows = next((row.barrier for row in told if row.kind == "spread"), 0)
+    relation = (
+        f"It names {follows} direct predecessors: nobody delivers it before them. Node {story_id.source} published it, "
+        f"{len({row.node for row in told if row.kind == 'deliver'})} nodes delivered it."
+    )
     verdict = "".join(
         f"<tr><td><code>{escape(name)}</code></td><td>{escape(SAYS[name])}</td>"
         f"<td class='{'broken' if count else 'kept'}'>{f'{count} violations' if count else 'kept'}</td></tr>"
@@ -73,7 +80,8 @@ digest <code>{found["digest"][:16]}</code>. The same scenario and seed give the 
 <p>Over all messages and all subscribers but the publisher itself.</p>
 <div class="card">{draw_histogram(heard.delivery, "u.t.")}</div>
 <h2>The story of {escape(str(story_id))}</h2>
-<p>{len(told)} things happened to this message.</p>
-<div class="card"><pre>{escape(chr(10).join(tell(row) for row in told))}</pre></div>
+<p>{escape(relation)}</p>
+<details class="card"><summary>All {len(told)} things that happened to this message</summary>
+<pre>{escape(chr(10).join(tell(row) for row in told))}</pre></details>
 </main></body></html>
 """

@@ -118,10 +118,10 @@ def read_matrix(path: Path) -> list[list[int]]:
 
 
 def cell_time(thing: str, row: int, column: int, cell: str) -> int:
-    if not re.fullmatch(r"\s*[0-9]{1,18}\s*", cell) or not 1 <= int(cell) <= TIME_MAX:
+    if not re.fullmatch(r"\s*[0-9]{1,18}\s*", cell) or not (row != column) <= int(cell) <= TIME_MAX:
         raise ScenarioError(
-            f"{thing}: row {row}, cell {column} is {shown(cell)}: a time is a whole number from 1 to {TIME_MAX}; "
-            f"change the cell"
+            f"{thing}: row {row}, cell {column} is {shown(cell)}: a time is a whole number from 1 to {TIME_MAX} "
+            f"(0 only on the diagonal); change the cell"
         )
     return int(cell)
 
@@ -144,6 +144,10 @@ def check(scenario: Scenario) -> None:
                 f"network.rows: {len(rows)} rows of {shown(widths)} cells for {count} nodes; "
                 f"give a square matrix with at least {count} rows"
             )
+        for r, row in enumerate(rows):
+            if 0 in row[:r] or 0 in row[r + 1 :]:
+                c = next(c for c, cell in enumerate(row) if cell == 0 and c != r)
+                raise ScenarioError(f"network.rows.{r}.{c} = 0: a packet takes time; only the diagonal may be 0")
     low, high = getattr(network, "low", 0), getattr(network, "high", 0)
     if low > high:
         raise ScenarioError(f"network.low = {low}: above network.high = {high}; low must not exceed high")

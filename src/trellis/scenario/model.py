@@ -182,7 +182,7 @@ class Random(Section, frozen=True, tag_field="kind", tag="random"):
 class Matrix(Section, frozen=True, tag_field="kind", tag="matrix"):
     """A time per pair of nodes, from the file's rows or from a CSV file beside it."""
 
-    rows: list[list[Span]] = []
+    rows: list[list[Moment]] = []  # 0 only from a node to itself, which no packet takes
     file: str = ""
     service: Moment = 0
 

@@ -37,7 +37,7 @@ class Action(NamedTuple):
 
 
 class Discussion(NamedTuple):
-    """A node that has delivered `openings` of the openers' messages replies once, after thinking."""
+    """A node that has delivered the messages of all openers replies once, after thinking."""
 
     topic: Topic
     openers: frozenset[NodeId]
@@ -133,13 +133,20 @@ def periodic(scenario: Scenario, workload: Periodic, churn: Churn) -> list[Actio
 
 
 def topics(scenario: Scenario, workload: Topics, churn: Churn) -> list[Action]:
-    """Section 4.4 of VCube-PS: messages are even among nodes, and as the law says among topics."""
-    names = list(churn.standing)
-    thresholds = draw.zipf_thresholds(len(names), workload.exponent if workload.law == "zipf" else 0.0)
-    count, said = scenario.nodes.count, []
-    clocks = [0] * count
+    """Section 4.4 of VCube-PS: messages are even among nodes, and as the law says among the topics of each."""
+    weights = draw.zipf_weights(len(churn.standing), workload.exponent if workload.law == "zipf" else 0.0)
+    choices: dict[NodeId, tuple[list[Topic], list[int]]] = {}  # per node, its topics and their cumulative weights
+    for (topic, members), weight in zip(churn.standing.items(), weights, strict=True):
+        for node in members:
+            names, thresholds = choices.setdefault(node, ([], []))
+            names.append(topic)
+            thresholds.append((thresholds[-1] if thresholds else 0) + weight)
+    speakers = sorted(choices)
+    clocks = dict.fromkeys(speakers, 0)
+    said = []
     for number in range(workload.messages):
-        node, turn = number % count, number // count
+        node, turn = speakers[number % len(speakers)], number // len(speakers)
+        names, thresholds = choices[node]
         clocks[node] += draw.exponential(draw.draw(scenario.seed, draw.INTERVAL, node, turn), workload.interval)
         word = draw.draw(scenario.seed, draw.TOPIC, node, turn)
         topic = names[bisect_right(thresholds, word % thresholds[-1])]

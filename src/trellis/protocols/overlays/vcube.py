@@ -77,7 +77,7 @@ class VCube(Overlay):
     """SUB, CUT, UNS and PUB waves with acknowledgements, one tree per source."""
 
     promise = "every confirmed subscriber gets every message once, whoever joins or leaves; no forwarders that stay"
-    source = "VCube-PS (de Araujo et al. 2018), holes V1-V8 closed"
+    source = "VCube-PS (de Araujo et al. 2018), holes V1-V10 closed"
     gives = frozenset({START_CUT, GAPLESS})
     options: ClassVar[dict[str, int]] = {"window": 8, "batch": 256}
 

@@ -76,7 +76,7 @@ class Variables:
 class VCubePrinted(Machine):
     """VCube-PS to the letter, overlay and order in one."""
 
-    promise = "the paper's figures without churn; NOT safe under joins and leaves (holes V1-V8)"
+    promise = "the paper's figures without churn; NOT safe under joins and leaves (holes V1-V10)"
     source = "VCube-PS (de Araujo et al. 2018), Algorithms 1 and 2 to the letter"
     brings: ClassVar[tuple[str, ...]] = ("causal", "unordered")
     fifo_links: ClassVar[bool] = True
@@ -278,7 +278,7 @@ class VCubePrinted(Machine):
         return t
 
     def subscribed(self, topic: Topic, what_for: str) -> Variables:
-        t = self.variables(topic)
-        if self.me not in t.subscribers:
+        t = self.topics.get(topic)
+        if t is None or self.me not in t.subscribers:
             raise NotSubscribed(f"topic {topic!r}: node {self.me} has not subscribed; subscribe before you {what_for}")
         return t
