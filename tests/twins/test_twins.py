@@ -44,7 +44,7 @@ def test_seen_is_a_set_of_numbers_that_forgets_what_it_can(calls: list[tuple[tup
 def test_the_calendar_is_a_sorted_list(entries: list[tuple[int, int, int, int]]) -> None:
     calendar = Calendar()
     for at, node, peer, number in entries:
-        calendar.push(at, (node, PACKET, peer, number, None, 0))  # type: ignore[arg-type]
+        calendar.push(at, (node, PACKET, peer, number, None, b""))  # type: ignore[arg-type]
     out = []
     while calendar.next_time() is not None:
         at, bucket = calendar.pop()
@@ -65,7 +65,7 @@ def test_the_recorder_lays_out_what_was_written_row_by_row() -> None:
     recorder.happened("publish", 3, 4, a)
     arrival = recorder.sent(3, 4, Parcel(a, (Message(a, b""), Message(a, b""))), 2, 5, 105)
     recorder.happened("spread", 4, 2, b, 7, 9)
-    recorder.order.append(arrival)
+    recorder.lines += arrival
     assert list(recorder.trace().rows()) == [
         Row(0, 3, 4, "publish", "x", 4, 1, 1, "", -1, 0, 0, 0),
         Row(1, 3, 4, "send", "x", 4, 1, 1, "PUB", 2, 2, 2, 0),

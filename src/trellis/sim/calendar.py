@@ -14,9 +14,8 @@ from trellis.words import NodeId, Time
 # Kinds of entries at one node and time, in the order in which they happen.
 PACKET, TIMER, CYCLE, APPLICATION = 0, 1, 2, 3
 
-Entry = tuple[
-    NodeId, int, int, int, Event, int
-]  # node, kind, peer, number: no two alike; event; for a packet, its row when it arrives
+# Node, kind, peer, number: no two are alike. Then the event, and for a packet the line of its arrival in the trace.
+Entry = tuple[NodeId, int, int, int, Event, bytes]
 
 
 class Calendar:

@@ -27,7 +27,7 @@ class CycleHost(Host):
     def wake(self, number: Time) -> None:
         if self.scenario.end is None or number <= self.scenario.end:
             for node in self.sleepless:
-                self.calendar.push(number, (node, CYCLE, 0, number, Cycle(number), 0))
+                self.calendar.push(number, (node, CYCLE, 0, number, Cycle(number), b""))
 
     def step(self) -> None:
         before = self.now

@@ -50,7 +50,7 @@ class Host:
                 for node, machine in enumerate(self.machines):
                     self.carry_out(node, machine.step(0, Standing(topic, members)))
         for number, (at, node, event) in enumerate(self.plan.actions):
-            self.calendar.push(at, (node, APPLICATION, 0, number, event, 0))
+            self.calendar.push(at, (node, APPLICATION, 0, number, event, b""))
 
     def run(self, progress: Progress | None = None) -> Trace:
         """Work everything off, until nothing is left or the scenario ends."""
@@ -74,10 +74,10 @@ class Host:
         now, entries = self.calendar.pop()
         self.now = now
         self.events += len(entries)
-        machines, came = self.machines, self.recorder.order.append
-        for node, kind, _, number, event, row in entries:
+        machines, lines = self.machines, self.recorder.lines
+        for node, kind, _, number, event, line in entries:
             if kind == PACKET:
-                came(row)
+                lines += line
             elif kind == APPLICATION:
                 self.act(node, event)
                 continue
@@ -115,8 +115,8 @@ class Host:
                 to, packet = effect.to, effect.packet  # type: ignore[union-attr]
                 number = self.packets[node] = self.packets[node] + 1
                 departure, arrival = self.network.times(now, node, to, number)
-                row = recorder.sent(now, node, packet, to, departure, arrival)
-                self.calendar.push(arrival, (to, PACKET, node, number, Receive(node, packet), row))
+                line = recorder.sent(now, node, packet, to, departure, arrival)
+                self.calendar.push(arrival, (to, PACKET, node, number, Receive(node, packet), line))
             elif kind is Deliver:
                 message = effect.message  # type: ignore[union-attr]
                 recorder.happened("deliver", now, node, message.id)
@@ -136,7 +136,7 @@ class Host:
             case SetTimer():
                 self.timers_set += 1
                 self.timers[node, effect.name] = self.timers_set
-                entry = (node, TIMER, 0, self.timers_set, Timeout(effect.name), 0)
+                entry = (node, TIMER, 0, self.timers_set, Timeout(effect.name), b"")
                 self.calendar.push(self.now + max(1, effect.delay), entry)
             case CancelTimer():
                 self.timers.pop((node, effect.name), None)
@@ -152,7 +152,7 @@ class Host:
         self.heard[node] = self.heard.get(node, 0) + 1
         if self.heard[node] == len(discussion.openers):
             reply = Action(self.now + discussion.thinking[node], node, Publish(discussion.topic, b"reply"))
-            self.calendar.push(reply.at, (node, APPLICATION, 1, 0, reply.event, 0))
+            self.calendar.push(reply.at, (node, APPLICATION, 1, 0, reply.event, b""))
 
     def record(self, kind: str, node: NodeId, id: MessageId) -> None:
         self.recorder.happened(kind, self.now, node, id)

@@ -84,44 +84,29 @@ SEND, RECEIVE = 0, 1  # codes of the kinds that packets write
 class Recorder:
     """Collects what a host sees, at the least cost: a run must not wait for its trace.
 
-    A sending, or anything else but an arrival, is one line of packed numbers, in the order of CELLS. A sending's line
-    keeps the time of arrival in place of the barrier, which it has not, so that an arrival needs no line of its own.
-    `order` has a number per row of the trace: n for line n, -1 - n for the arrival of the packet of line n.
+    A row is one line of packed numbers, in the order of CELLS. All of an arrival is known when the packet is sent, so
+    its line is made then; the host appends it to `lines` when the time has come.
     """
 
     def __init__(self) -> None:
         self.lines = bytearray()
-        self.order: list[int] = []
-        self.count = 0  # of lines
         self.ids: Codes[MessageId] = Codes()
         self.kinds: Codes[str] = Codes({"send": SEND, "receive": RECEIVE})
         self.packet_kinds: Codes[str] = Codes({"": 0})
 
-    def sent(self, at: Time, node: NodeId, packet: Packet, to: NodeId, departure: Time, arrival: Time) -> int:
-        """A packet enters the outgoing queue. What comes back is for `order` when it arrives."""
-        id, kind = self.ids[packet.id], self.packet_kinds[packet.kind]
-        self.lines += PACK(SEND, at, node, id, kind, to, departure - at, len(packet.messages), arrival)
-        line = self.count
-        self.count = line + 1
-        self.order.append(line)
-        return -1 - line
+    def sent(self, at: Time, node: NodeId, packet: Packet, to: NodeId, departure: Time, arrival: Time) -> bytes:
+        """A packet enters the outgoing queue. What comes back is the line of its arrival."""
+        id, kind, batch = self.ids[packet.id], self.packet_kinds[packet.kind], len(packet.messages)
+        self.lines += PACK(SEND, at, node, id, kind, to, departure - at, batch, 0)
+        return PACK(RECEIVE, arrival, to, id, kind, node, 0, batch, 0)
 
     def happened(self, kind: str, at: Time, node: NodeId, id: MessageId, batch: int = 0, barrier: int = 0) -> None:
         self.lines += PACK(self.kinds[kind], at, node, self.ids[id], 0, -1, 0, batch, barrier)
-        self.order.append(self.count)
-        self.count += 1
 
     def trace(self) -> Trace:
-        """Lay the rows out as columns."""
-        order = np.array(self.order, np.int64)
-        lines = np.frombuffer(self.lines, "<i8").reshape(-1, len(CELLS))
-        arrived = order < 0
-        cells = dict(zip(CELLS, lines[np.where(arrived, -1 - order, order)].T.copy(), strict=True))
-        cells["at"][arrived] = cells["barrier"][arrived]
-        cells["barrier"][cells["kind"] == SEND] = 0
-        cells["wait"][arrived] = 0
-        cells["node"][arrived], cells["peer"][arrived] = cells["peer"][arrived], cells["node"][arrived]
-        cells["kind"][arrived] = RECEIVE
+        """Lay the lines out as columns."""
+        lines = np.frombuffer(bytes(self.lines), "<i8").reshape(-1, len(CELLS))
+        cells = dict(zip(CELLS, lines.T.copy(), strict=True))
         return Trace(table(cells, list(self.ids), list(self.kinds), list(self.packet_kinds)))
 
 
