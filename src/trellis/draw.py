@@ -13,6 +13,7 @@ from collections.abc import Sequence
 
 MASK = (1 << 64) - 1
 GOLDEN = 0x9E3779B97F4A7C15
+LN2 = 0.6931471805599453
 
 # What a draw is for. A number is never reused for another purpose: it would change every digest.
 SUBSCRIBERS = 1  # which nodes subscribe
@@ -56,9 +57,31 @@ def unit(word: int) -> float:
     return (word >> 11) * 2.0**-53
 
 
+def ln(x: float) -> float:
+    """The natural logarithm by additions, multiplications and divisions alone: libraries differ in the last bit."""
+    mantissa, exponent = math.frexp(x)
+    s = (mantissa - 1.0) / (mantissa + 1.0)
+    square, power, total = s * s, s, 0.0
+    for k in range(1, 80, 2):
+        total += power / k
+        power *= square
+    return 2.0 * total + exponent * LN2
+
+
+def exp(y: float) -> float:
+    """The exponential function, in the same way."""
+    whole = math.floor(y / LN2 + 0.5)
+    rest = y - whole * LN2
+    term, total = 1.0, 1.0
+    for k in range(1, 20):
+        term *= rest / k
+        total += term
+    return math.ldexp(total, whole)
+
+
 def exponential(word: int, mean: int) -> int:
     """An integer waiting time of at least 1 with this mean."""
-    return max(1, round(-mean * math.log(1.0 - unit(word))))
+    return max(1, round(-mean * ln(1.0 - unit(word))))
 
 
 def sample(seed: int, purpose: int, population: Sequence[int], count: int, *key: int) -> list[int]:
@@ -69,7 +92,7 @@ def sample(seed: int, purpose: int, population: Sequence[int], count: int, *key:
 
 def zipf_weights(count: int, exponent: float) -> list[int]:
     """Integer weights of ranks 1..count under a Zipf law, none below 1; exponent 0 is the uniform law."""
-    return [max(1, round(2**32 * rank**-exponent)) for rank in range(1, count + 1)]
+    return [max(1, round(2**32 * exp(-exponent * ln(rank)))) for rank in range(1, count + 1)]
 
 
 def key_of(name: str) -> int:

@@ -29,6 +29,8 @@ class Place(msgspec.Struct, frozen=True, gc=False):
 class Machine(ABC):
     """Events in, effects out."""
 
+    wants_cycles: bool = False  # whether a cycle-driven host wakes it in every round
+
     def __init__(self, place: Place) -> None:
         self.place = place
         self.me = place.me

@@ -59,6 +59,7 @@ class Packet(msgspec.Struct, frozen=True, gc=False):
 
     id: MessageId
     kind: ClassVar[str] = "?"
+    for_ordering: ClassVar[bool] = False  # in a stack: made by the ordering, not by the overlay
     messages: ClassVar[tuple[Message, ...]] = ()  # a packet that carries any has a field of this name
 
 

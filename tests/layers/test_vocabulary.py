@@ -4,20 +4,23 @@ from __future__ import annotations
 
 import pickle
 from collections import Counter
+from typing import ClassVar
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from trellis import draw
-from trellis.effects import Send
+from trellis.effects import Send, SetTimer
 from trellis.errors import AlreadySubscribed, NotSubscribed, ScenarioError, UnexpectedEvent
-from trellis.events import Arrive, Cycle, Publish, Receive, Standing, Subscribe, Unsubscribe
+from trellis.events import Arrive, Cycle, Publish, Receive, Standing, Subscribe, Timeout, Unsubscribe
 from trellis.machine import Place
 from trellis.protocols import ORDERINGS, OVERLAYS, WHOLE, build, check
 from trellis.protocols.orderings.causal import Causal
+from trellis.protocols.overlays.vcube import VCube
 from trellis.protocols.overlays.vcube_packets import Ack, Pub
-from trellis.words import Message, MessageId
+from trellis.protocols.stack import Stack
+from trellis.words import Message, MessageId, Packet
 
 ID = MessageId((3, 0), "news", 7)
 
@@ -72,7 +75,7 @@ def test_every_stack_refuses_what_breaks_its_contract_and_stays_as_it_was(overla
     for event, error in (
         (Publish("t", b""), NotSubscribed),
         (Unsubscribe("t"), NotSubscribed),
-        (Cycle(1), UnexpectedEvent),
+        (Timeout("none"), UnexpectedEvent),
     ):
         with pytest.raises(error):
             machine.step(1, event)
@@ -100,3 +103,35 @@ def test_an_ordering_can_be_tried_alone() -> None:
     assert causal.step(1, Arrive(Message(b, b"b", frozenset({a})))) == []
     delivered = [effect.message.id for effect in causal.step(2, Arrive(Message(a, b"a")))]  # type: ignore[union-attr]
     assert delivered == [a, b]
+
+
+class Whisper(Packet, frozen=True):
+    """A packet between orderings."""
+
+    for_ordering: ClassVar[bool] = True
+
+
+class Talkative(Causal):
+    """An ordering that has packets, timers and rounds of its own."""
+
+    wants_cycles = True
+
+    def __init__(self, place: Place) -> None:
+        super().__init__(place)
+        self.lived: list[object] = []
+
+    def upon_own(self, event: Receive | Timeout | Cycle) -> None:
+        self.lived.append(event)
+        self.set_timer("again", 5)
+
+
+def test_an_ordering_may_have_packets_timers_and_rounds_of_its_own() -> None:
+    ordering = Talkative(Place(0, 2))
+    stack = Stack(ordering, VCube(Place(0, 2), 8, 256))
+    assert stack.wants_cycles
+    events = [Receive(1, Whisper(ID)), Cycle(3), Timeout("ordering/again")]
+    effects = [stack.step(1, event) for event in events]
+    assert effects == [[SetTimer("ordering/again", 5)]] * 3
+    assert ordering.lived == [events[0], events[1], Timeout("again")]
+    with pytest.raises(UnexpectedEvent):
+        stack.step(2, Timeout("the overlay has none"))

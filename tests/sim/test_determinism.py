@@ -24,8 +24,8 @@ GOLDEN = {
     (2, "vcube", "fifo"): "8d666004eb3b51ec",
     (3, "vcube", "unordered"): "178bd192c1d8ccd7",
     (4, "vcube-printed", "causal"): "b14f12272a05eb7b",
-    (5, "vcube-printed", "unordered"): "9d83e789664fe21f",
-    (6, "single-root", "causal"): "d00b0bd594b12d4a",
+    (5, "vcube-printed", "unordered"): "89f35ca3744186ba",
+    (6, "single-root", "causal"): "94fc4a4acecba039",
     (7, "brokers", "fifo"): "d7c0f9d3b7e2507f",
 }
 

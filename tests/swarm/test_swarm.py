@@ -7,7 +7,7 @@ import pytest
 
 from trellis.audit import PROMISES, judge
 from trellis.protocols import ORDERINGS, OVERLAYS
-from trellis.scenario.model import Explicit, Random
+from trellis.scenario.model import Explicit, Matrix, Random
 from trellis.sim import run
 from trellis.swarm import Campaign, schedule, try_one
 
@@ -62,9 +62,10 @@ def test_a_schedule_that_shows_a_hole_of_the_printed_form_is_clean_on_the_repair
 
 def test_vcube_does_not_need_fifo_links() -> None:
     """The printed form does; the repaired one holds when packets of one link overtake each other."""
-    for seed in [*range(60), 951]:
+    for seed in [*range(90), 951]:
         ordered = schedule(seed, "vcube", "causal")
-        assert isinstance(ordered.network, Random)
+        if not isinstance(ordered.network, Random):
+            continue  # a link of constant time is FIFO
         network = msgspec.structs.replace(ordered.network, fifo=False)
         result = run(msgspec.structs.replace(ordered, network=network))
         assert not any(judge(result.trace, PROMISES["causal"]).values()), f"seed {seed}"
@@ -73,7 +74,11 @@ def test_vcube_does_not_need_fifo_links() -> None:
 def test_a_schedule_is_the_same_world_for_every_stack() -> None:
     one, other = schedule(5, "vcube", "causal"), schedule(5, "single-root", "fifo")
     assert (one.subscriptions, one.workload) == (other.subscriptions, other.workload)
-    assert msgspec.structs.replace(one.network, fifo=True) == other.network, "single-root is never given less"
-    assert {schedule(seed, "vcube", "causal").network.fifo for seed in range(20)} == {True, False}  # type: ignore[union-attr]
+    networks = [schedule(seed, "vcube", "causal").network for seed in range(40)]
+    assert {network.fifo for network in networks if isinstance(network, Random)} == {True, False}
+    assert any(isinstance(network, Matrix) for network in networks)
+    for seed in range(40):
+        rooted = schedule(seed, "single-root", "causal").network
+        assert not isinstance(rooted, Random) or rooted.fifo, "single-root is never given less"
     assert isinstance(one.subscriptions, Explicit)
     assert schedule(6, "vcube", "causal").subscriptions != one.subscriptions

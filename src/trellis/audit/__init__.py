@@ -7,16 +7,16 @@ from collections.abc import Callable, Iterable
 from trellis.audit.causal import causal
 from trellis.audit.delivery import checked, lost, stuck
 from trellis.audit.fifo import fifo
-from trellis.audit.integrity import creation, duplicate
+from trellis.audit.integrity import creation, duplicate, uninvited
 from trellis.audit.witness import Witness
 from trellis.protocols import ORDERINGS
-from trellis.sim import Run
 from trellis.trace.rows import Row
 from trellis.trace.table import Trace
 
 AUDITS: dict[str, Callable[..., list[Witness]]] = {
     "creation": creation,
     "duplicate": duplicate,
+    "uninvited": uninvited,
     "fifo": fifo,
     "causal": causal,
     "lost": lost,
@@ -27,6 +27,7 @@ AUDITS: dict[str, Callable[..., list[Witness]]] = {
 SAYS = {
     "creation": "nothing is delivered that nobody published",
     "duplicate": "nothing is delivered twice",
+    "uninvited": "nothing is delivered to a node that is not subscribed",
     "fifo": "messages of one source are delivered in the order published",
     "causal": "nothing is delivered before what happened before it",
     "lost": "everything reaches every steady subscriber",
@@ -37,11 +38,6 @@ SAYS = {
 PROMISES = {name: ordering.audits for name, ordering in ORDERINGS.items()}
 
 NEEDED_KINDS = ("publish", "deliver", "receive", "skip", "settle", "subscribe", "confirm", "unsubscribe")
-
-
-def verdict(run: Run) -> dict[str, list[Witness]]:
-    """Every witness against every promise of a run's ordering."""
-    return judge(run.trace, PROMISES[run.scenario.stack.ordering], run.quiet)
 
 
 def judge(trace: Trace, promises: Iterable[str], quiet: bool = True) -> dict[str, list[Witness]]:
@@ -70,4 +66,4 @@ def needed_rows(trace: Trace) -> list[Row]:
     return [row for row in trace.of_kind(*NEEDED_KINDS).rows() if row.kind != "receive" or row.batch > 0]
 
 
-__all__ = ["AUDITS", "PROMISES", "SAYS", "Witness", "judge", "pairs_checked", "verdict"]
+__all__ = ["AUDITS", "PROMISES", "SAYS", "Witness", "judge", "pairs_checked"]

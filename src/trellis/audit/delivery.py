@@ -1,15 +1,16 @@
 """Delivery: what is published reaches every steady subscriber, and what arrived is not held back for ever.
 
 Promises: *lost* - a subscriber whose subscription was confirmed before the publication, and which stayed until the
-          message was settled (or, if it never was, to the end of the run), never got it. *stuck* - a node that is
-          subscribed at the end got a message and neither delivered nor skipped it; or its subscription was never
-          confirmed.
+          message was settled (or, if it never was, to the end of the run), never got it, or dropped what it got.
+          *stuck* - a node that is subscribed at the end got a message and neither delivered nor dropped it; or its
+          subscription was never confirmed.
 Assumes:  the run went on until nothing was left to happen (`quiet`). A run that was cut short owes only what it had
           settled, and cannot be judged for what is stuck: it may have been about to be delivered.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator
 
 from trellis.audit.witness import Witness, id_of, ids_of
@@ -27,6 +28,11 @@ class Subscription:
         self.confirmed: Row | None = None
         self.left: Row | None = None
         self.received: dict[MessageId, Row] = {}  # the first time
+        self.copies: Counter[MessageId] = Counter()  # received and not skipped
+
+    def holds(self, id: MessageId) -> bool:
+        """A copy came and was not dropped; whether it was delivered is another question."""
+        return self.copies[id] > 0
 
 
 class Logbook:
@@ -36,7 +42,6 @@ class Logbook:
         self.published: dict[MessageId, Row] = {}
         self.settled: dict[MessageId, Row] = {}
         self.delivered: dict[tuple[NodeId, MessageId], Row] = {}
-        self.skipped: set[tuple[NodeId, MessageId]] = set()
         self.subscriptions: dict[Place, list[Subscription]] = {}
         self.end: Time = 0
         for row in rows:
@@ -52,10 +57,12 @@ class Logbook:
                 if (current := self.current(place)) is not None:
                     for id in ids_of(row):
                         current.received.setdefault(id, row)
+                        current.copies[id] += 1
             case "publish":
                 self.published[id_of(row)] = row
             case "skip":
-                self.skipped.add((row.node, id_of(row)))
+                if (current := self.current(place)) is not None:
+                    current.copies[id_of(row)] -= 1
             case "settle":
                 self.settled.update(dict.fromkeys(ids_of(row), row))
             case "subscribe":
@@ -103,10 +110,9 @@ def lost(rows: Iterable[Row], quiet: bool = True) -> list[Witness]:
     book = Logbook(rows)
     found = []
     for node, id, subscription in book.owed(quiet):
-        key = (node, id)
-        if key not in book.delivered and id not in subscription.received:
+        if (node, id) not in book.delivered and not subscription.holds(id):
             at = book.published[id].at
-            skipped = " (it came, and was taken for an old one)" if key in book.skipped else ""
+            skipped = " (it came, and was taken for an old one)" if id in subscription.received else ""
             says = f"node {node} was subscribed all the time and never got {id}, published at {at}{skipped}"
             found.append(Witness("lost", at, node, id, None, says))
     return found
@@ -118,7 +124,7 @@ def stuck(rows: Iterable[Row]) -> list[Witness]:
     found = []
     for (node, topic), subscription in book.standing():
         for id, row in subscription.received.items():
-            if (node, id) not in book.delivered and (node, id) not in book.skipped:
+            if (node, id) not in book.delivered and subscription.holds(id):
                 says = f"node {node} received {id} at {row.at} and still holds it back at the end, {book.end}"
                 found.append(Witness("stuck", row.at, node, id, None, says))
         if subscription.confirmed is None:

@@ -1,4 +1,4 @@
-"""No creation and no duplicate: what is delivered was published, and is delivered once."""
+"""No creation, no duplicate, nothing uninvited: what is delivered was published, once, and is wanted."""
 
 from __future__ import annotations
 
@@ -37,4 +37,22 @@ def duplicate(rows: Iterable[Row]) -> list[Witness]:
         if before != row.position:
             says = f"node {row.node} delivered {id} again (rows {before} and {row.position})"
             found.append(Witness("duplicate", row.at, row.node, id, None, says))
+    return found
+
+
+def uninvited(rows: Iterable[Row]) -> list[Witness]:
+    """A delivery at a node whose application is not subscribed to the topic, by its last word."""
+    inside: set[tuple[NodeId, str]] = set()
+    found = []
+    for row in rows:
+        place = (row.node, row.topic)
+        match row.kind:
+            case "subscribe" | "confirm":
+                inside.add(place)
+            case "unsubscribe":
+                inside.discard(place)
+            case "deliver" if place not in inside:
+                id = id_of(row)
+                says = f"node {row.node} delivered {id} though it is not subscribed to {row.topic!r}"
+                found.append(Witness("uninvited", row.at, row.node, id, None, says))
     return found

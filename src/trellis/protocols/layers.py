@@ -19,6 +19,7 @@ from trellis.effects import Deliver, Effect
 from trellis.errors import AlreadySubscribed, NotSubscribed, UnexpectedEvent
 from trellis.events import (
     Arrive,
+    Cycle,
     Departed,
     Event,
     Join,
@@ -29,6 +30,7 @@ from trellis.events import (
     Spread,
     Standing,
     Subscribe,
+    Timeout,
     Unsubscribe,
 )
 from trellis.machine import Machine, Place
@@ -37,6 +39,8 @@ from trellis.words import NOTHING, Barrier, Message, MessageId, NodeId, Packet, 
 # What an overlay can give and an ordering can need; a stack that lacks one is refused by this name.
 START_CUT = "a start cut for joiners"
 GAPLESS = "numbers without gaps per source and topic"
+
+OWN = "ordering/"  # a timer with this before its name is the ordering's
 
 
 class Above(Protocol):
@@ -109,8 +113,14 @@ class Overlay(Machine):
                 self.leave(event.topic)
             case Standing():
                 self.upon_standing(event.topic, event.members)
+            case Timeout() | Cycle():
+                self.upon_time(event)
             case _:
                 raise UnexpectedEvent(self, event)
+
+    def upon_time(self, event: Timeout | Cycle) -> None:
+        """A timer of mine ran out, or a round began. For overlays that live by time."""
+        raise UnexpectedEvent(self, event)
 
     @abstractmethod
     def upon_receive(self, sender: NodeId, packet: Packet) -> None:
@@ -182,8 +192,20 @@ class Ordering(Machine):
                 if self.me in event.members:
                     self.session(event.topic).wanted = True
                     self.joined(event.topic, {})
+            case Receive() | Timeout() | Cycle():
+                self.upon_own(event)
             case _:
                 raise UnexpectedEvent(self, event)
+
+    def upon_own(self, event: Receive | Timeout | Cycle) -> None:
+        """A packet or a timer of the ordering's own, or a round. For orderings that talk to each other."""
+        raise UnexpectedEvent(self, event)
+
+    def set_timer(self, name: str, delay: int) -> None:
+        super().set_timer(OWN + name, delay)
+
+    def cancel_timer(self, name: str) -> None:
+        super().cancel_timer(OWN + name)
 
     def upon_subscribe(self, topic: Topic) -> None:
         session = self.session(topic)

@@ -9,9 +9,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from trellis.effects import Effect
-from trellis.events import Event, Publish, Receive, Standing, Subscribe, Unsubscribe
+from trellis.errors import UnexpectedEvent
+from trellis.events import Cycle, Event, Publish, Receive, Standing, Subscribe, Timeout, Unsubscribe
 from trellis.machine import Machine
-from trellis.protocols.layers import Ordering, Overlay
+from trellis.protocols.layers import OWN, Ordering, Overlay
 from trellis.words import Time
 
 
@@ -24,10 +25,11 @@ class Stack(Machine):
         self.overlay = overlay
         ordering.below, overlay.above = overlay, ordering
         ordering.outbox = overlay.outbox = self.outbox
+        self.wants_cycles = ordering.wants_cycles or overlay.wants_cycles
 
     def step(self, now: Time, event: Event) -> Sequence[Effect]:
         self.ordering.now = self.overlay.now = now
-        if type(event) is Receive:  # by far the most: the shortest way
+        if type(event) is Receive and not event.packet.for_ordering:  # by far the most: the shortest way
             self.overlay.upon_receive(event.sender, event.packet)
         else:
             self.upon(event)
@@ -36,10 +38,19 @@ class Stack(Machine):
         return effects
 
     def upon(self, event: Event) -> None:
-        if isinstance(event, Standing):
-            self.overlay.upon(event)
-            self.ordering.upon(event)
-        elif isinstance(event, Publish | Subscribe | Unsubscribe):
-            self.ordering.upon(event)
-        else:
-            self.overlay.upon(event)
+        match event:
+            case Publish() | Subscribe() | Unsubscribe() | Receive():
+                self.ordering.upon(event)
+            case Standing():
+                self.overlay.upon(event)
+                self.ordering.upon(event)
+            case Cycle():
+                for layer in (self.overlay, self.ordering):
+                    if layer.wants_cycles:
+                        layer.upon(event)
+            case Timeout() if event.name.startswith(OWN):
+                self.ordering.upon(Timeout(event.name.removeprefix(OWN)))
+            case Timeout():
+                self.overlay.upon(event)
+            case _:
+                raise UnexpectedEvent(self, event)

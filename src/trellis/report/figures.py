@@ -7,10 +7,11 @@ from typing import Any
 
 import msgspec
 
-from trellis.audit import PROMISES, pairs_checked, verdict
+from trellis.audit import PROMISES, pairs_checked
 from trellis.metrics import traffic
 from trellis.metrics.latency import confirmations, latencies
 from trellis.metrics.summary import summary
+from trellis.report import verdict
 from trellis.sim import Run
 
 

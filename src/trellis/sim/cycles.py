@@ -19,7 +19,7 @@ class CycleHost(Host):
 
     def begin(self) -> None:
         super().begin()
-        self.sleepless = [node for node, machine in enumerate(self.machines) if getattr(machine, "wants_cycles", False)]
+        self.sleepless = [node for node, machine in enumerate(self.machines) if machine.wants_cycles]
         if self.sleepless and self.scenario.end is None:
             raise ScenarioError("end is missing: this overlay acts in every round for ever; add `end`, a round number")
         self.wake(1)

@@ -99,12 +99,14 @@ class Host:
         """An application's call. A refusal is a row of the trace, not the end of the run."""
         assert isinstance(event, Subscribe | Unsubscribe | Publish)
         id = MessageId((node, 0), event.topic, 0)
-        if not isinstance(event, Publish):
-            self.record("subscribe" if isinstance(event, Subscribe) else "unsubscribe", node, id)
         try:
-            self.carry_out(node, self.machines[node].step(self.now, event))
+            effects = self.machines[node].step(self.now, event)
         except (NotSubscribed, AlreadySubscribed):
             self.record("refuse", node, id)
+            return
+        if not isinstance(event, Publish):
+            self.record("subscribe" if isinstance(event, Subscribe) else "unsubscribe", node, id)
+        self.carry_out(node, effects)
 
     def carry_out(self, node: NodeId, effects: Iterable[Effect]) -> None:
         """Packets and deliveries are by far the most, so they are dealt with first."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple
 
-from trellis.audit import PROMISES, Witness, verdict
+from trellis.audit import PROMISES, Witness, judge
 from trellis.audit.diagnosis import HOLES, Diagnosis
 from trellis.protocols import WHOLE
 from trellis.scenario.model import Scenario
@@ -94,7 +94,7 @@ def try_one(seed: int, overlay: str, ordering: str) -> Tried:
     """Run one schedule and judge it. Names of holes are those of the printed VCube-PS."""
     scenario = schedule(seed, overlay, ordering)
     result = run(scenario)
-    witnesses = verdict(result)
+    witnesses = judge(result.trace, PROMISES[ordering], result.quiet)
     found = [witness for listed in witnesses.values() for witness in listed]
     kinds: dict[str, Witness] = {}
     if found and overlay in WHOLE:

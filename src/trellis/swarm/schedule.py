@@ -11,6 +11,7 @@ from trellis.protocols import needs_fifo_links
 from trellis.scenario.model import (
     Change,
     Explicit,
+    Matrix,
     Nodes,
     Publication,
     Random,
@@ -38,9 +39,17 @@ class Dice:
         return options[self.between(0, len(options) - 1)]
 
 
+World = tuple[list[int], list[Change], list[Publication]]  # standing members, joins and leaves, publications
+
+
 def schedule(seed: int, overlay: str, ordering: str) -> Scenario:
-    """8 to 32 nodes (any number) on one topic or two; who joins may leave and come back."""
+    """8 to 32 nodes (any number) on one topic or two; who joins may leave and come back.
+
+    Two of three seeds are calm: many members, some of whom change, and links that are alike. The third is restless: a
+    few nodes come and go all the time, also until nobody is left, and some links are a thousand times slower.
+    """
     dice = Dice(seed)
+    restless = draw.draw(seed, draw.SWARM, 0) % 3 == 2
     count = dice.between(NODES_MIN, NODES_MAX)
     horizon = dice.one_of([300, 1000, 3000])
     high = dice.one_of([10, 100, 400])
@@ -48,10 +57,12 @@ def schedule(seed: int, overlay: str, ordering: str) -> Scenario:
     changes: list[Change] = []
     said: list[Publication] = []
     for topic in ["a", "b"][: dice.one_of([1, 1, 1, 2])]:
-        standing, moves, words = on_topic(dice, topic, count, horizon)
-        members[topic] = standing
-        changes += moves
-        said += words
+        world = restless_topic(dice, topic, count) if restless else calm_topic(dice, topic, count, horizon)
+        members[topic] = world[0]
+        changes += world[1]
+        said += world[2]
+    service = dice.one_of([0, 0, 1, 3])
+    fifo = dice.one_of([1, 1, 0]) == 1 or needs_fifo_links(overlay)
     return Scenario(
         name=f"swarm-{seed}",
         seed=seed,
@@ -59,16 +70,40 @@ def schedule(seed: int, overlay: str, ordering: str) -> Scenario:
         nodes=Nodes(count=count),
         subscriptions=Explicit(members=members, changes=changes),
         workload=Script(messages=said),
-        network=Random(
-            low=1,
-            high=high,
-            service=dice.one_of([0, 0, 1, 3]),
-            fifo=dice.one_of([1, 1, 0]) == 1 or needs_fifo_links(overlay),
-        ),
+        network=uneven_links(dice, count, service)
+        if restless
+        else Random(low=1, high=high, service=service, fifo=fifo),
     )
 
 
-def on_topic(dice: Dice, topic: str, count: int, horizon: Time) -> tuple[list[int], list[Change], list[Publication]]:
+def uneven_links(dice: Dice, count: int, service: int) -> Matrix:
+    times = [[1, 1, 100, 1000], [1, 30, 1000], [1, 1, 1, 3000]][dice.between(0, 2)]
+    return Matrix(rows=[[dice.one_of(times) for _ in range(count)] for _ in range(count)], service=service)
+
+
+def restless_topic(dice: Dice, topic: str, count: int) -> World:
+    """A pool of three to six nodes joins, leaves and speaks, at times in quick succession."""
+    pool = draw.sample(dice.seed, draw.SWARM, range(count), dice.between(3, 6), draw.key_of(topic))
+    standing = sorted({dice.one_of(pool) for _ in range(dice.between(1, 3))})
+    inside: list[NodeId] = list(standing)
+    changes: list[Change] = []
+    said: list[Publication] = []
+    at = 0
+    for _ in range(dice.between(8, 40)):
+        at += dice.one_of([1, 2, 5, 40, 150, 500])
+        what = dice.between(0, 9)
+        outside = [node for node in pool if node not in inside]
+        if what < 3 and outside:
+            inside.append(dice.one_of(outside))
+            changes.append(Change(at=at, node=inside[-1], topic=topic, do="join"))
+        elif what < 6 and inside:
+            changes.append(Change(at=at, node=inside.pop(dice.between(0, len(inside) - 1)), topic=topic, do="leave"))
+        elif inside:
+            said.append(Publication(at=at, node=dice.one_of(inside), topic=topic, payload=f"{len(said)}"))
+    return standing, changes, said
+
+
+def calm_topic(dice: Dice, topic: str, count: int, horizon: Time) -> World:
     """Walk through the horizon; at each step somebody joins, leaves or speaks."""
     order = sorted(range(count), key=lambda node: (draw.draw(dice.seed, draw.SWARM, draw.key_of(topic), node), node))
     standing = sorted(order[: dice.between(2, min(8, count - 1))])

@@ -22,7 +22,7 @@ class Causal(Ordering):
 
     promise = "if a node delivered or published a before publishing b on a topic, nobody delivers b before a"
     source = "Prakash, Raynal, Singhal 1996; VCube-PS section 3.2"
-    audits = ("creation", "duplicate", "fifo", "causal", "lost", "stuck")
+    audits = ("creation", "duplicate", "uninvited", "fifo", "causal", "lost", "stuck")
     needs = frozenset({START_CUT})
 
     def __init__(self, place: Place) -> None:

@@ -16,7 +16,7 @@ class Fifo(Ordering):
 
     promise = "messages of one source on one topic are delivered in the order published"
     source = "Hadzilacos, Toueg 1994"
-    audits = ("creation", "duplicate", "fifo", "lost", "stuck")
+    audits = ("creation", "duplicate", "uninvited", "fifo", "lost", "stuck")
     needs = frozenset({START_CUT, GAPLESS})
 
     def __init__(self, place: Place) -> None:

@@ -14,7 +14,7 @@ class Unordered(Ordering):
 
     promise = "no creation, no duplicate"
     source = "the paper's reception without CheckDelivery"
-    audits = ("creation", "duplicate", "lost", "stuck")
+    audits = ("creation", "duplicate", "uninvited", "lost", "stuck")
 
     def upon_arrive(self, session: Session, message: Message) -> None:
         self.deliver_and_remember(session, message)

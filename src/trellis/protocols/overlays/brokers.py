@@ -15,19 +15,17 @@ from typing import ClassVar
 
 from trellis.errors import UnexpectedEvent
 from trellis.machine import Place
-from trellis.protocols.layers import GAPLESS, START_CUT, Overlay
+from trellis.protocols.overlays.rooted import Rooted
 from trellis.protocols.parts.hypercube import children, cluster, dimension, path
-from trellis.protocols.parts.relay import Changes, Feed, Pub, Root, Sub, Uns, Welcome, root_of
-from trellis.words import Message, NodeId, Packet, Topic
+from trellis.protocols.parts.relay import Pub, Root, Sub, Uns, Welcome, root_of
+from trellis.words import NodeId, Packet, Topic
 
 
-class Brokers(Overlay):
+class Brokers(Rooted):
     """One tree of brokers per topic; brokers fan out to subscribers."""
 
     promise = "one tree of brokers per topic; every broker fans out to its own subscribers"
     source = "SRPT-B of VCube-PS section 4.6"
-    gives = frozenset({START_CUT, GAPLESS})
-    fifo_links = True
     options: ClassVar[dict[str, int]] = {"brokers": 32}
 
     def __init__(self, place: Place, brokers: int) -> None:
@@ -36,8 +34,6 @@ class Brokers(Overlay):
         self.mine = bisect_right(range(self.brokers), place.me, key=self.id_of) - 1  # the index of my broker
         self.broker = self.id_of(self.mine)
         self.dimension = dimension(self.brokers)
-        self.feeds: dict[Topic, Feed] = {}
-        self.changes = Changes(self.origin)
 
     def id_of(self, index: int) -> NodeId:
         return index * self.place.size // self.brokers
@@ -81,27 +77,11 @@ class Brokers(Overlay):
             self.send(self.broker, Uns(self.changes.next(topic)))
         self.above.departed(topic)
 
-    def spread(self, message: Message) -> None:
-        topic = message.id.topic
-        root = self.id_of(self.root_index(topic))
-        if root == self.me:
-            self.upon_pub(message)
-        else:
-            self.send(root, Root(message.id, (message,)))
-
-    def upon_pub(self, message: Message) -> None:
-        """A broker passes it down the tree and out to its subscribers; a subscriber takes it."""
-        feed = self.feed(message.id.topic)
-        feed.pass_on(message)
-        if self.broker == self.me:
-            for index in self.below(message.id.topic):
-                self.send(self.id_of(index), Pub(message.id, (message,)))
-        for child in feed.children:
-            self.send(child, Pub(message.id, (message,)))
-        if feed.member and message.id.origin != self.origin and feed.is_new(message):  # mine was delivered at once
-            self.above.arrive(message)
-        elif feed.member or feed.joining:
-            self.note("skip", message.id)
+    def fed_by_me(self, topic: Topic) -> list[NodeId]:
+        """A broker feeds the brokers below it in the tree, then its own subscribers; a subscriber feeds nobody."""
+        if self.broker != self.me:
+            return []
+        return [self.id_of(index) for index in self.below(topic)] + list(self.feed(topic).children)
 
     def below(self, topic: Topic) -> list[int]:
         """The brokers that I feed, by index, in the tree over all brokers."""
@@ -109,8 +89,8 @@ class Brokers(Overlay):
         height = self.dimension if len(hops) == 1 else cluster(self.mine, hops[-2]) - 1
         return children(self.mine, range(self.brokers), height)
 
+    def root(self, topic: Topic) -> NodeId:
+        return self.id_of(self.root_index(topic))
+
     def root_index(self, topic: Topic) -> int:
         return root_of(self.place.seed, topic, self.brokers)
-
-    def feed(self, topic: Topic) -> Feed:
-        return self.feeds.setdefault(topic, Feed())

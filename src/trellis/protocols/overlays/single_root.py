@@ -14,36 +14,30 @@ from typing import ClassVar
 
 from trellis.errors import UnexpectedEvent
 from trellis.machine import Place
-from trellis.protocols.layers import GAPLESS, START_CUT, Overlay
+from trellis.protocols.overlays.rooted import Rooted
 from trellis.protocols.parts.hypercube import any_in, block, cluster, dimension, first, path
-from trellis.protocols.parts.relay import Changes, Feed, Pub, Root, Sub, Uns, Welcome, root_of
-from trellis.words import Message, NodeId, Packet, Topic
+from trellis.protocols.parts.relay import Pub, Root, Sub, Uns, Welcome, root_of
+from trellis.words import NodeId, Packet, Topic
 
 
-class SingleRoot(Overlay):
+class SingleRoot(Rooted):
     """One tree per topic, rooted at a node that the topic's name gives."""
 
     promise = "one tree per topic with forwarders; the root's order for everybody; the root is the bottleneck"
     source = "SRPT-S of VCube-PS section 4"
-    gives = frozenset({START_CUT, GAPLESS})
-    fifo_links = True
     options: ClassVar[dict[str, int]] = {}
 
     def __init__(self, place: Place) -> None:
         super().__init__(place)
         self.population = range(place.size)
         self.dimension = dimension(place.size)
-        self.feeds: dict[Topic, Feed] = {}
         self.grafting: dict[Topic, int] = {}  # joins that passed upward through me and have not come back
-        self.changes = Changes(self.origin)
         self.roots: dict[Topic, NodeId] = {}
         self.parents: dict[Topic, NodeId | None] = {}
 
     def upon_receive(self, sender: NodeId, packet: Packet) -> None:
         match packet:
-            case Pub():
-                self.upon_pub(packet.messages[0])
-            case Root():
+            case Pub() | Root():
                 self.upon_pub(packet.messages[0])
             case Sub():
                 self.upon_sub(packet)
@@ -76,24 +70,8 @@ class SingleRoot(Overlay):
         self.prune(topic)
         self.above.departed(topic)
 
-    def spread(self, message: Message) -> None:
-        """The publisher sends its message to the root; being the root, it starts at once."""
-        topic = message.id.topic
-        root = self.root(topic)
-        if root == self.me:
-            self.upon_pub(message)
-        else:
-            self.send(root, Root(message.id, (message,)))
-
-    def upon_pub(self, message: Message) -> None:
-        feed = self.feed(message.id.topic)
-        feed.pass_on(message)
-        for child in feed.children:
-            self.send(child, Pub(message.id, (message,)))
-        if feed.member and message.id.origin != self.origin and feed.is_new(message):  # mine was delivered at once
-            self.above.arrive(message)
-        elif feed.member or feed.joining:
-            self.note("skip", message.id)
+    def fed_by_me(self, topic: Topic) -> list[NodeId]:
+        return list(self.feed(topic).children)
 
     def upon_sub(self, sub: Sub) -> None:
         """Upward to the root, which sends the welcome down the path: what it emitted before is the cut."""
@@ -125,9 +103,6 @@ class SingleRoot(Overlay):
         feed, parent = self.feed(topic), self.parent(topic)
         if parent is not None and not feed.member and not feed.children and not self.grafting.get(topic, 0):
             self.send(parent, Uns(self.changes.next(topic)))
-
-    def feed(self, topic: Topic) -> Feed:
-        return self.feeds.setdefault(topic, Feed())
 
     def root(self, topic: Topic) -> NodeId:
         if topic not in self.roots:

@@ -90,6 +90,7 @@ class VCube(Overlay):
         self.versions: dict[Topic, int] = {}  # my membership changes so far, per topic
         self.topics: dict[Topic, Membership] = {}  # absent: OUT
         self.pending: dict[MessageId, Pending] = {}
+        self.left: dict[Topic, Vector] = {}  # what I knew of a topic when I left it
 
     def upon_receive(self, sender: NodeId, packet: Packet) -> None:
         match packet:
@@ -118,9 +119,9 @@ class VCube(Overlay):
 
     def join(self, topic: Topic) -> None:
         """Algorithm 1, lines 4-8: start with a view of myself, and tell every node."""
-        topic_state = self.topics[topic] = Membership(View(), JOINING)
+        state = self.topics[topic] = Membership(View(), JOINING)
+        state.departed = dict(self.left.get(topic, {}))
         rank = self.change_rank(topic, JOINING)
-        topic_state.view.update([rank])
         height = self.dimension
         self.launch(Sub(self.change_id(topic), height, rank), None, self.everybody(height), None)
 
@@ -153,9 +154,10 @@ class VCube(Overlay):
     def depart_if_drained(self, topic: Topic, state: Membership) -> None:
         if state.phase is DRAINING and not state.queue and not state.outstanding:
             rank = self.change_rank(topic, LEAVING)
-            self.launch_change(Uns(self.change_id(topic), self.dimension, rank, self.delivered(topic, state)), state)
+            self.launch_change(Uns(self.change_id(topic), self.dimension, rank, self.knows(topic)), state)
 
     def upon_uns_answered(self, topic: Topic) -> None:
+        self.left[topic] = self.knows(topic)
         del self.topics[topic]  # waves under way keep the view that they need
         self.above.departed(topic)
 
@@ -177,8 +179,13 @@ class VCube(Overlay):
         rank = RANK[state.phase] if state is not None else GONE
         return Rank(self.me, self.place.incarnation, self.versions.get(topic, 0), rank)
 
-    def delivered(self, topic: Topic, state: Membership) -> Vector:
-        """What I and those who left before me have delivered: closed under "follows", so a cut of it is too."""
+    def knows(self, topic: Topic) -> Vector:
+        """What I have delivered or skipped, now and in earlier subscriptions, and what those had who told me when they
+        left. It is closed under "follows", so a maximum of such vectors is too; and it holds all that I ever published.
+        """
+        state = self.topics.get(topic)
+        if state is None:
+            return dict(self.left.get(topic, {}))
         vector = self.above.frontier(topic)
         merge(vector, state.departed)
         return vector
@@ -213,7 +220,7 @@ class VCube(Overlay):
         id, height = pub.id, pub.height
         state = self.topics.get(id.topic)
         if state is None or self.cannot_serve(state, height):
-            self.refuse(sender, pub, state)
+            self.refuse(sender, pub)
             return
         children = state.view.tree(self.me, height) if height else None
         if children:
@@ -268,7 +275,7 @@ class VCube(Overlay):
         """Line 72."""
         state = self.topics.get(change.id.topic)
         if state is None or self.cannot_serve(state, change.height):
-            self.refuse(sender, change, state)
+            self.refuse(sender, change)
             return
         if isinstance(change, Uns):
             merge(state.departed, change.vector)
@@ -278,9 +285,9 @@ class VCube(Overlay):
     def cannot_serve(self, state: Membership, height: int) -> bool:
         return state.phase is LEAVING or (state.phase is JOINING and height > 0)
 
-    def refuse(self, sender: NodeId, packet: Wave, state: Membership | None) -> None:
-        vector = self.delivered(packet.id.topic, state) if state is not None else {}
-        self.send(sender, Refuse(packet.id, packet.height, self.rank(packet.id.topic), vector))
+    def refuse(self, sender: NodeId, packet: Wave) -> None:
+        topic = packet.id.topic
+        self.send(sender, Refuse(packet.id, packet.height, self.rank(topic), self.knows(topic)))
         for message in packet.messages:
             self.note("skip", message.id)
 
@@ -352,14 +359,16 @@ class VCube(Overlay):
                 raise UnexpectedEvent(self, packet)
 
     def answer(self, pending: Pending) -> Answer:
-        """SENDACKS (lines 95-98): my own word beside my subtree's."""
+        """SENDACKS (lines 95-98): my own word beside my subtree's.
+
+        Every node answers a joiner with what it knows: members when they are asked for it by the CUT, all others, in or
+        out of the topic, at once. So each source answers for itself, also when it has left.
+        """
         packet, topic = pending.packet, pending.packet.id.topic
-        state = self.topics.get(topic)
-        if state is None:
-            return Answer(packet.id, packet.height, tuple(pending.ranks.values()), pending.vector)
+        rank = self.rank(topic)
         ranks, vector = dict(pending.ranks), dict(pending.vector)
-        if isinstance(packet, Sub):
-            ranks[self.me] = self.rank(topic)
-        if isinstance(packet, Cut) or state.phase is LEAVING:
-            merge(vector, self.delivered(topic, state))
+        if isinstance(packet, Sub) and topic in self.topics:
+            ranks[self.me] = rank
+        if isinstance(packet, Cut) or (isinstance(packet, Sub) and rank.rank != MEMBER):
+            merge(vector, self.knows(topic))
         return Answer(packet.id, packet.height, tuple(ranks.values()), vector)

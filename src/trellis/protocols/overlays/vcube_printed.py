@@ -6,7 +6,9 @@ Promises: what the paper's simulations measure, without churn. Under joins and l
 Assumes:  reliable FIFO links and nodes that do not fail.
 Departs:  nothing in what it does. It is one machine, because the printed overlay and the printed order share
           `first_rec`; `unordered` leaves out CHECKDELIVERY's test. Line 34 prints `delv`, which is read as
-          `last_delvs`. An absent id counts as a faulty node, so the size need not be a power of two.
+          `last_delvs`; lines 92-94 are damaged in our text and follow the 2017 paper. An absent id counts as a faulty
+          node, so the size need not be a power of two. What a duplicate does is undefined there (links make none): a
+          second ACK is ignored.
 """
 
 from __future__ import annotations
@@ -66,7 +68,8 @@ class Variables:
         self.view: dict[NodeId, Entry] = {}  # UPDATE keeps one entry per node
         self.subscribers: dict[NodeId, None] = {}  # those of `view` with o = SUB
         self.br_queue: list[Packet] = []
-        self.waiting_for: Packet | None = None  # line 31: the broadcast whose ACKs are not all here
+        self.tasks_idle = 0  # START_MSG_PROPAGATION tasks that wait for the queue
+        self.tasks_waiting: dict[MessageId, Packet] = {}  # line 31: those that wait for the ACKs of their broadcast
         self.causal_barrier: set[MessageId] = set()
         self.not_delvs: dict[MessageId, Message] = {}  # with `msgs`: received, not delivered
         self.last_delvs: dict[NodeId, int] = {}
@@ -104,6 +107,7 @@ class VCubePrinted(Machine):
                 if self.me in event.members:
                     t = self.variables(event.topic)
                     self.update(t, [Entry(n, SUB, -1) for n in event.members])
+                    t.tasks_idle = 1
                     self.confirm(event.topic)
             case _:
                 raise UnexpectedEvent(self, event)
@@ -140,14 +144,18 @@ class VCubePrinted(Machine):
         return MessageId(self.origin, topic, self.counter - 1)
 
     def co_broadcast(self, topic: Topic, m: Packet) -> None:
-        """Lines 5-12."""
-        self.topics[topic].br_queue.append(m)
+        """Lines 5-12. A SUB creates a task, even while an earlier one still waits."""
+        t = self.topics[topic]
+        if isinstance(m, Sub):
+            t.tasks_idle += 1
+        t.br_queue.append(m)
         self.start_msg_propagation(topic)
 
     def start_msg_propagation(self, topic: Topic) -> None:
-        """Lines 13-36: one broadcast at a time (V5)."""
+        """Lines 13-36: each task has one broadcast under way (V5)."""
         t = self.topics[topic]
-        while t.br_queue and t.waiting_for is None:
+        while t.br_queue and t.tasks_idle:
+            t.tasks_idle -= 1
             m = t.br_queue.pop(0)
             if isinstance(m, Pub):
                 m = self.deliver_mine(t, m)
@@ -156,7 +164,7 @@ class VCubePrinted(Machine):
                 self.send(k, m)
             if chd:
                 self.acks[m.id] = Pending(None, len(chd))
-                t.waiting_for = m
+                t.tasks_waiting[m.id] = m
             else:
                 self.broadcast_done(t, m)
 
@@ -172,13 +180,15 @@ class VCubePrinted(Machine):
         return Pub(id, (message,))
 
     def broadcast_done(self, t: Variables, m: Packet) -> None:
-        """Lines 31-36. A SUB that all have acknowledged makes the subscription stand."""
-        t.waiting_for = None
+        """Lines 31-36. A SUB that all have acknowledged makes the subscription stand that it announced."""
+        t.tasks_idle += 1
         if isinstance(m, Uns):
             t.not_delvs, t.first_rec, t.last_delvs = {}, {}, {}
+            if not t.br_queue:
+                t.tasks_idle -= 1  # exit
         elif isinstance(m, Pub):
             self.settle(m.id, 1)
-        elif self.me in t.subscribers:
+        elif self.me in t.subscribers and t.view[self.me].rc == m.id.seq:
             self.confirm(m.id.topic)
 
     def upon_receive(self, j: NodeId, m: Packet) -> None:
@@ -230,9 +240,8 @@ class VCubePrinted(Machine):
 
     def wake(self, t: Variables, m: Packet) -> None:
         """Line 31: the task goes on once the last ACK of its broadcast is in."""
-        sent = t.waiting_for
-        if isinstance(m, Ack) and sent is not None and sent.id == m.id and m.id not in self.acks:
-            self.broadcast_done(t, sent)
+        if isinstance(m, Ack) and m.id in t.tasks_waiting and m.id not in self.acks:
+            self.broadcast_done(t, t.tasks_waiting.pop(m.id))
             self.start_msg_propagation(m.id.topic)
 
     def update(self, t: Variables, entries: list[Entry] | tuple[Entry, ...]) -> None:
