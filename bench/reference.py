@@ -4,10 +4,10 @@
 
 Both are timed in turns, so that a noisy machine disturbs both alike; every figure is a ratio of medians.
 
-A packet has two events in the queue model, as it would take two timeouts in SimPy: it leaves its sender's queue, and it
-arrives. Both are rows of the trace. The ratio that counts packets received only is half of that; it is printed too. Our
-time includes the machines of both layers, the recording of every row, and laying the rows out as columns at the end.
-SimPy's process does nothing but wait.
+A packet event is one packet received and worked off by a machine. Our time includes the machines of both layers, the
+recording of two rows per packet, and laying the rows out as columns at the end; SimPy's process does nothing but wait.
+Two more figures for comparison: in SimPy the same packet would take two timeouts (it leaves its sender's queue, and it
+arrives), and a loop with as many processes as nodes is slower than one with one.
 """
 
 from __future__ import annotations
@@ -21,6 +21,8 @@ import simpy
 
 from trellis.scenario import from_mapping
 from trellis.sim import run
+
+WANTED = 0.25
 
 
 def packets_per_second(nodes: int) -> float:
@@ -67,20 +69,22 @@ def main() -> None:
     packets, one, all_ = statistics.median(ours), statistics.median(alone), statistics.median(many)
     figures = {
         "packets_per_second": packets,
-        "packet_events_per_second": 2 * packets,
         "simpy_timeouts_per_second": one,
         "simpy_timeouts_per_second_with_as_many_processes": all_,
-        "ratio": 2 * packets / one,
-        "ratio_with_as_many_processes": 2 * packets / all_,
-        "ratio_packets_received_only": packets / one,
+        "ratio": packets / one,
+        "ratio_two_events_per_packet": 2 * packets / one,
+        "ratio_two_events_per_packet_with_as_many_processes": 2 * packets / all_,
     }
     if options.json:
         print(json.dumps(figures, indent=2))
         return
-    print(f"reference engine, {options.nodes} nodes, all publish: {2 * packets:,.0f} packet events/s")
+    verdict = "held" if packets / one >= WANTED else "NOT held"
+    print(f"reference engine, {options.nodes} nodes, all publish: {packets:,.0f} packet events/s")
     print(f"SimPy, bare timeout loop: {one:,.0f} timeouts/s; with {options.nodes} processes {all_:,.0f}")
-    print(f"ratio of packet events: {figures['ratio']:.3f}; with {options.nodes} processes {2 * packets / all_:.3f}")
-    print(f"ratio counting packets received only: {packets / one:.3f} (at least 0.25 is wanted)")
+    print(f"ratio {packets / one:.3f} (wanted {WANTED}: {verdict})")
+    print(
+        f"with two events per packet {2 * packets / one:.3f}; beside {options.nodes} processes {2 * packets / all_:.3f}"
+    )
 
 
 if __name__ == "__main__":

@@ -162,11 +162,11 @@ def test_a_causal_witness_names_both_messages_and_is_true() -> None:
 
 
 def test_the_printed_form_is_caught_under_joins_and_the_repaired_one_is_clean() -> None:
-    printed = run(schedule(0, "vcube-printed", "causal")).trace
+    printed = run(schedule(5, "vcube-printed", "causal")).trace
     found = judge(printed, PROMISES["causal"])
     assert found["lost"]
     assert found["stuck"]
-    assert not any(judge(run(schedule(0, "vcube", "causal")).trace, PROMISES["causal"]).values())
+    assert not any(judge(run(schedule(5, "vcube", "causal")).trace, PROMISES["causal"]).values())
 
 
 # Traces written by hand: kind, node, source, seq (topic t, time = position)
@@ -259,11 +259,11 @@ def test_a_run_that_was_cut_short_owes_only_what_it_had_settled() -> None:
 
 
 def test_a_failure_is_named_by_what_the_trace_shows() -> None:
-    result = run(schedule(0, "vcube-printed", "causal"))
+    result = run(schedule(5, "vcube-printed", "causal"))
     witnesses = judge(result.trace, PROMISES["causal"])
     diagnosis = Diagnosis(result.trace.rows(), witnesses)
     names = {diagnosis.name(w) for found in witnesses.values() for w in found}
-    assert {"V2", "V4"} <= names <= {"V1", "V2", "V4", "V11"}
+    assert names == {"V1", "V2", "V4", "V11"}
 
 
 def test_time_is_not_what_the_audits_go_by() -> None:

@@ -11,10 +11,11 @@ from pathlib import Path
 
 import pytest
 
-from trellis import cli
+from trellis import __version__, cli
 
 ROOT = Path(__file__).parents[2]
-COMMANDS = ("run", "audit", "story", "protocols", "swarm", "demo")
+COMMANDS = ("run", "audit", "story", "page", "protocols", "swarm", "demo")
+CAUSAL = ("creation", "duplicate", "uninvited", "fifo", "causal", "lost", "stuck")
 
 
 def call(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str]:
@@ -54,7 +55,7 @@ def test_run_prints_one_json_object_with_the_figures(small: Path, monkeypatch, c
     assert found["false_positives"] == 0
     assert found["queue"]["max"] >= 4
     assert sum(found["barrier"].values()) == 16
-    assert found["violations"] == dict.fromkeys(("creation", "duplicate", "fifo", "causal", "lost", "stuck"), 0)
+    assert found["violations"] == dict.fromkeys(CAUSAL, 0)
     assert re.fullmatch("[0-9a-f]{64}", found["digest"])
     assert found["seconds"] > 0
 
@@ -73,15 +74,31 @@ def test_run_audit_and_story_work_on_the_same_directory(small: Path, tmp_path: P
 
 
 def test_an_audit_of_a_broken_run_shows_witnesses_and_ends_with_1(tmp_path: Path, monkeypatch, capsys) -> None:
-    words = ("swarm", "--overlay", "vcube-printed", "--schedules", "1", "--seed", "0", "--out", str(tmp_path / "run"))
+    words = ("swarm", "--overlay", "vcube-printed", "--schedules", "1", "--seed", "5", "--out", str(tmp_path / "run"))
     code, out = call(monkeypatch, capsys, *words)
     assert code == 1
     assert "V1" in out
-    assert "replay: trellis swarm --overlay vcube-printed --ordering causal --schedules 1 --seed 0" in out
+    assert "replay: trellis swarm --overlay vcube-printed --ordering causal --schedules 1 --seed 5" in out
     code, out = call(monkeypatch, capsys, "audit", str(tmp_path / "run"))
     assert code == 1
     assert "BROKEN" in out
     assert "was subscribed all the time and never got" in out
+
+
+def test_page_draws_any_run_and_any_message_of_it(small: Path, tmp_path: Path, monkeypatch, capsys) -> None:
+    call(monkeypatch, capsys, "run", str(small), "--out", str(tmp_path / "run"))
+    for words in ((), ("5:1",)):
+        code, _ = call(monkeypatch, capsys, "page", str(tmp_path / "run"), *words)
+        assert code == 0
+        page = Page()
+        page.feed((tmp_path / "run" / "index.html").read_text())
+        assert page.tags["circle"] == 16
+    assert "How 5:1@t0 reached 15 nodes" in (tmp_path / "run" / "index.html").read_text()
+    assert call(monkeypatch, capsys, "audit", str(tmp_path / "run"))[0] == 0, "a page beside a trace does no harm"
+
+
+def test_version(monkeypatch, capsys) -> None:
+    assert call(monkeypatch, capsys, "--version") == (0, f"trellis {__version__}\n")
 
 
 def test_swarm_json_has_the_tally(monkeypatch, capsys) -> None:
@@ -141,6 +158,4 @@ def test_the_program_in_the_readme_runs() -> None:
     code = re.search(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.S)
     assert code is not None
     done = subprocess.run([sys.executable, "-c", code[1]], cwd=ROOT, capture_output=True, text=True, check=True)
-    assert done.stdout.splitlines()[1:] == [
-        f"{p} kept" for p in ("creation", "duplicate", "fifo", "causal", "lost", "stuck")
-    ]
+    assert done.stdout.splitlines()[1:] == [f"{promise} kept" for promise in CAUSAL]

@@ -32,7 +32,7 @@ def test_every_stack_keeps_what_it_promises(overlay: str, ordering: str) -> None
 
 
 def test_the_swarm_finds_the_holes_of_the_printed_algorithm_and_says_how_to_replay_them() -> None:
-    campaign = clean("vcube-printed", "causal", 100, seed=300)
+    campaign = clean("vcube-printed", "causal", 100, seed=1300)
     assert {"V1", "V2", "V3", "V4"} <= set(campaign.failures)
     for kind, failure in campaign.failures.items():
         words = failure.replay.split()
@@ -54,7 +54,10 @@ def test_a_schedule_that_once_failed_does_not_fail_again(seed: int) -> None:
     assert try_one(seed, "vcube", "causal").kinds == {}
 
 
-@pytest.mark.parametrize(("hole", "seed"), [("V1", 0), ("V2", 0), ("V3", 362), ("V4", 0), ("V9", 362), ("V10", 146)])
+SHOWN = [("V1", 5), ("V2", 5), ("V3", 1369), ("V4", 5), ("V9", 514), ("V10", 146), ("V11", 5), ("V12", 1722)]
+
+
+@pytest.mark.parametrize(("hole", "seed"), SHOWN)
 def test_a_schedule_that_shows_a_hole_of_the_printed_form_is_clean_on_the_repaired_one(hole: str, seed: int) -> None:
     assert hole in try_one(seed, "vcube-printed", "causal").kinds
     assert try_one(seed, "vcube", "causal").kinds == {}

@@ -5,11 +5,12 @@ Promises: a name only where the rows show the cause; else the name of the audit.
 
 A lost message is followed down its tree to the node that should have passed it on and did not. If that node had asked
 to join and knew nobody yet, it is V1; if it had left, V4. A message that is stuck waits for one that was published
-before the node's subscription stood and that therefore never comes: V2. A violation of causal order is V3. Three
+before the node's subscription stood and that therefore never comes: V2. A violation of causal order is V3. Four
 holes were found by our own schedules. V9: a node that came back and was confirmed does not know a member, because that
 member leaves itself out of its acknowledgement (line 96) as long as `first_rec` remembers the earlier subscription.
 V10: lines 33-34 clear what a node received after it came back, when the UNS of its earlier subscription completes.
 V11: line 19 delivers a node's own message when it leaves the queue, even if the node has left the topic by then.
+V12: a source that came back has a second task (line 11), and two messages under way that may overtake each other.
 """
 
 from __future__ import annotations
@@ -31,6 +32,7 @@ HOLES = {
     "V9": "a member kept silent to a returning subscriber, because it still remembered it: it is left out for good",
     "V10": "a node came back before its UNS was acknowledged: the clean-up wiped what had come meanwhile",
     "V11": "a message that was still queued when its publisher left is delivered there all the same",
+    "V12": "a source that came back has two broadcasts under way, and they overtook each other",
 }
 
 
@@ -67,7 +69,8 @@ class Diagnosis:
             case "stuck":
                 return self.name_stuck(witness)
             case "causal" | "fifo":
-                return "V3"
+                same_source = witness.other is not None and witness.other.origin == witness.message.origin
+                return "V12" if same_source else "V3"
             case "uninvited":
                 return "V11"
             case audit:

@@ -6,7 +6,8 @@ Promises: a message published after a subscription was confirmed reaches that su
 Assumes:  packets between live nodes arrive, in any order. Nodes do not fail (yet).
 Departs:  V1 a joiner is a leaf until it knows all members; whoever is given a subtree that it cannot serve refuses
           it, and the sender gives it to the next member.
-          V2, V3 a second wave (CUT) gathers what every member has delivered: the joiner's start cut.
+          V2, V3 a second wave (CUT) gathers what every member has delivered: the joiner's start cut. Whoever is not a
+          member any more answers the first wave with what it knew.
           V4 a leaver refuses new waves instead of serving them from an ageing view.
           V5 a window of waves per source and topic; what queues meanwhile goes out as one wave.
           V6 messages count from 1 per topic; membership changes count from -1 downward.
@@ -77,7 +78,7 @@ class VCube(Overlay):
     """SUB, CUT, UNS and PUB waves with acknowledgements, one tree per source."""
 
     promise = "every confirmed subscriber gets every message once, whoever joins or leaves; no forwarders that stay"
-    source = "VCube-PS (de Araujo et al. 2018), holes V1-V10 closed"
+    source = "VCube-PS (de Araujo et al. 2018), holes V1-V12 closed"
     gives = frozenset({START_CUT, GAPLESS})
     options: ClassVar[dict[str, int]] = {"window": 8, "batch": 256}
 

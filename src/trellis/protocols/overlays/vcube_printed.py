@@ -79,7 +79,7 @@ class Variables:
 class VCubePrinted(Machine):
     """VCube-PS to the letter, overlay and order in one."""
 
-    promise = "the paper's figures without churn; NOT safe under joins and leaves (holes V1-V10)"
+    promise = "the paper's figures without churn; NOT safe under joins and leaves (holes V1-V12)"
     source = "VCube-PS (de Araujo et al. 2018), Algorithms 1 and 2 to the letter"
     brings: ClassVar[tuple[str, ...]] = ("causal", "unordered")
     fifo_links: ClassVar[bool] = True
