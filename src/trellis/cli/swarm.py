@@ -48,7 +48,7 @@ def command(
         f"{campaign.deliveries:,} deliveries, {campaign.failed:,} schedules failed"
     )
     out.print("  " + ", ".join(f"{name} {count}" for name, count in campaign.violations.items()))
-    for failure in sorted(campaign.failures.values(), key=lambda failure: failure.kind):
+    for failure in campaign.by_kind():
         out.print(f"\n[bold]{failure.kind}[/] in {failure.schedules:,} schedules: {failure.about}")
         out.print(f"  t={failure.witness.at}: {failure.witness.says}")
         out.print(f"  replay: {failure.replay}")

@@ -73,6 +73,10 @@ class Campaign:
     def replay(self, seed: int) -> str:
         return f"trellis swarm --overlay {self.overlay} --ordering {self.ordering} --schedules 1 --seed {seed}"
 
+    def by_kind(self) -> list[Failure]:
+        """V2 before V10."""
+        return sorted(self.failures.values(), key=lambda failure: (len(failure.kind), failure.kind))
+
     def as_dict(self) -> dict[str, object]:
         return {
             "overlay": self.overlay,
@@ -83,10 +87,7 @@ class Campaign:
             "lost": self.violations["lost"],
             "stuck": self.violations["stuck"],
             "violations": self.violations,
-            "failures": [
-                {**failure._asdict(), "witness": failure.witness.as_dict()}
-                for failure in sorted(self.failures.values(), key=lambda failure: failure.kind)
-            ],
+            "failures": [{**failure._asdict(), "witness": failure.witness.as_dict()} for failure in self.by_kind()],
         }
 
 
