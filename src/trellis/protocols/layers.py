@@ -255,7 +255,7 @@ class Ordering(Machine):
     def departed(self, topic: Topic) -> None:
         session = self.sessions[topic]
         session.phase = OUT
-        session.delivered = {}  # the group may be another one when I come back: its cut decides, not my memory
+        session.delivered = {}  # the overlay keeps what of it a later subscription needs
         if session.wanted or session.early:  # what it published meanwhile still has to go out
             self.begin_joining(topic, session)
 
