@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from trellis.cli.command import example, out
+from trellis.cli.command import err, example, out
 
 EPILOG = example("trellis page out/run", "trellis page out/run 3:1@t0")
 
@@ -41,6 +41,7 @@ def command(
         ):
             raise TraceError(f"message {message!r}: it was not published; see `trellis story --help`")
     target = directory / "index.html"
-    target.write_text(page(past, figures(past), tree, story), encoding="utf-8")
+    with err.status("drawing"):
+        target.write_text(page(past, figures(past), tree, story), encoding="utf-8")
     out.print(f"open {target} in a browser", markup=False)
     return 0

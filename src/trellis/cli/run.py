@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from trellis.cli.command import example, out, print_json, progress
+from trellis.cli.command import err, example, out, print_json, progress
 
 EPILOG = example("trellis run examples/all-publish.toml --out out/run", "trellis audit out/run")
 
@@ -15,7 +15,7 @@ EPILOG = example("trellis run examples/all-publish.toml --out out/run", "trellis
 def command(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="Scenario file (TOML or JSON).")],
     seed: Annotated[int | None, typer.Option(help="Another seed than the file's.", min=0, max=(1 << 63) - 1)] = None,
-    engine: Annotated[str, typer.Option(help="Which engine runs it.")] = "reference",
+    engine: Annotated[str, typer.Option(help="Which engine runs it; for now there is one, `reference`.")] = "reference",
     out_dir: Annotated[Path | None, typer.Option("--out", metavar="DIR", help="Write the trace there.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the figures as one JSON object.")] = False,
 ) -> int:
@@ -39,7 +39,8 @@ def command(
             result = run(scenario, engine, lambda now, events: bar(now, f"t={now}  {events:,} events"))
     except ScenarioError as error:
         raise ScenarioError(f"{file}: {error}") from None
-    found = figures(result)
+    with err.status("measuring and auditing"):
+        found = figures(result)
     if out_dir is not None:
         store.write(out_dir, result.trace, about(result))
     if as_json:
