@@ -36,7 +36,6 @@ class Host:
         self.calendar = Calendar()
         self.recorder = Recorder()
         self.machines = [(build or builder(scenario))(place) for place in places(scenario)]
-        self.packets = [0] * scenario.nodes.count  # sent by each node so far
         self.timers: dict[tuple[NodeId, str], int] = {}  # armed timers -> the number of their entry
         self.timers_set = 0
         self.heard: dict[NodeId, int] = {}  # openings of the discussion delivered by each node
@@ -115,8 +114,7 @@ class Host:
             kind = type(effect)
             if kind is Send:
                 to, packet = effect.to, effect.packet  # type: ignore[union-attr]
-                number = self.packets[node] = self.packets[node] + 1
-                departure, arrival = self.network.times(now, node, to, number)
+                departure, arrival, number = self.network.times(now, node, to)
                 line = recorder.sent(now, node, packet, to, departure, arrival)
                 self.calendar.push(arrival, (to, PACKET, node, number, Receive(node, packet), line))
             elif kind is Deliver:

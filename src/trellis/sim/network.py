@@ -19,12 +19,14 @@ class Line:
         self.service = service
         self.propagation = propagation
         self.free: list[Time] = [0] * count  # when each node's queue will be empty
+        self.sent = [0] * count  # packets of each node so far
 
-    def times(self, now: Time, sender: NodeId, to: NodeId, number: int) -> tuple[Time, Time]:
-        """When the sender's packet of this number, put into the queue now, has left it, and when it arrives."""
+    def times(self, now: Time, sender: NodeId, to: NodeId) -> tuple[Time, Time, int]:
+        """Of a packet put into the queue now: when it has left it, when it arrives, its number at its sender."""
         free = self.free[sender]
         leaves = self.free[sender] = (free if free > now else now) + self.service
-        return leaves, leaves + self.propagation
+        number = self.sent[sender] = self.sent[sender] + 1
+        return leaves, leaves + self.propagation, number
 
 
 class Drawn(Line):
@@ -36,14 +38,14 @@ class Drawn(Line):
         self.seed = seed
         self.last: dict[tuple[NodeId, NodeId], Time] = {}
 
-    def times(self, now: Time, sender: NodeId, to: NodeId, number: int) -> tuple[Time, Time]:
-        leaves, _ = super().times(now, sender, to, number)
+    def times(self, now: Time, sender: NodeId, to: NodeId) -> tuple[Time, Time, int]:
+        leaves, _, number = super().times(now, sender, to)
         word = draw.draw(self.seed, draw.LATENCY, sender, to, number)
         arrives = leaves + draw.between(word, self.spec.low, self.spec.high)
         if self.spec.fifo:
             arrives = max(arrives, self.last.get((sender, to), 0))
             self.last[sender, to] = arrives
-        return leaves, arrives
+        return leaves, arrives, number
 
 
 class Measured(Line):
@@ -53,9 +55,9 @@ class Measured(Line):
         super().__init__(count, spec.service, 0)
         self.rows = spec.rows
 
-    def times(self, now: Time, sender: NodeId, to: NodeId, number: int) -> tuple[Time, Time]:
-        leaves, _ = super().times(now, sender, to, number)
-        return leaves, leaves + self.rows[sender][to]
+    def times(self, now: Time, sender: NodeId, to: NodeId) -> tuple[Time, Time, int]:
+        leaves, _, number = super().times(now, sender, to)
+        return leaves, leaves + self.rows[sender][to], number
 
 
 def network_of(scenario: Scenario) -> Line:
