@@ -37,12 +37,15 @@ def latency(overlay: str, nodes: int, subscribers: float, publishers: float, run
     return mean(float(latencies(trace).reception.mean()) for trace in traces)
 
 
-@pytest.mark.parametrize(("overlay", "published", "runs"), [("vcube", 420, 160), ("single-root", 620, 40)])
-def test_figure_4a_latency_among_1024_nodes_of_which_a_quarter_subscribes(
-    overlay: str, published: int, runs: int
-) -> None:
-    """The model's own mean for VCube-PS is 432, 2.9% above the figure; 40 runs scatter by 1.1 around it."""
-    assert latency(overlay, 1024, 0.25, ONE, runs) == pytest.approx(published, rel=0.03)
+def test_figure_4a_latency_of_srpt_among_1024_nodes_of_which_a_quarter_subscribes() -> None:
+    assert latency("single-root", 1024, 0.25, ONE, 40) == pytest.approx(620, rel=0.03)
+
+
+def test_figure_4a_latency_of_vcube_ps_among_1024_nodes_is_not_the_published_one() -> None:
+    """The paper says 420 in 40 runs; in 40 runs we get 433.5, 3.2% above: not held, and written down as it is."""
+    ours = latency("vcube", 1024, 0.25, ONE, 40)
+    assert ours == pytest.approx(433.5, abs=0.1)
+    assert ours != pytest.approx(420, rel=0.03)
 
 
 @pytest.mark.parametrize("nodes", [8, 64, 256])
@@ -90,7 +93,7 @@ def test_figure_4b_vcube_ps_needs_one_pub_per_subscriber_and_srpt_forwarders() -
 
 def test_figure_4b_srpt_sends_up_to_2_7_times_the_pub_messages_with_8_nodes() -> None:
     theirs = mean(sent(simulated("single-root", 8, 0.25, ONE, seed)).get("PUB", 0) for seed in range(1, 601))
-    assert theirs / 1 == pytest.approx(2.7, rel=0.03)  # two subscribers, so VCube-PS sends one
+    assert theirs / 1 == pytest.approx(2.7, rel=0.03)  # two subscribers, so VCube-PS sends one; decision 0004
 
 
 def test_figure_5a_srpt_is_2_48_times_vcube_ps_with_256_publishers() -> None:

@@ -52,8 +52,6 @@ KINDS = {
     "refuse": "an application's call was refused",
 }
 
-NAMES = tuple(column.name for column in COLUMNS)
-
 
 class Row(NamedTuple):
     """One row, as the plain audits read it. The fields are those of COLUMNS (a test holds them together)."""
