@@ -2,7 +2,8 @@
 
     python bench/figures.py [--runs 40] [--json]
 
-The papers average 40 runs a point, and so does this, at every point. A claim holds when ours is within 3% of the published figure.
+The papers average 40 runs a point, and so does this, at every point. A claim holds when ours is within 3% of the
+published figure.
 """
 
 from __future__ import annotations
