@@ -14,10 +14,11 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from trellis.trace.rows import COLUMNS, Row, arrow_schema, arrow_type
+from trellis.trace.rows import COLUMNS, Column, Row, arrow_schema, arrow_type
 from trellis.words import MessageId, NodeId, Packet, Time
 
 Numbers = npt.NDArray[np.int64]
+Lines = npt.NDArray[np.void]
 T = TypeVar("T")
 
 
@@ -76,16 +77,18 @@ class Codes(dict[T, int]):
         return code
 
 
-CELLS = ("kind", "at", "node", "id", "packet", "peer", "wait", "batch", "barrier")
-PACK = struct.Struct(f"<{len(CELLS)}q").pack
+# A row as one line of packed numbers: ids and words are codes.
+CODED = ("kind", "node", "id", "packet", "peer", "batch", "barrier")
+LINE = np.dtype([("at", "<i8"), ("wait", "<i8"), *((cell, "<i4") for cell in CODED)])
+PACK = struct.Struct("<2q7i").pack
 SEND, RECEIVE = 0, 1  # codes of the kinds that packets write
 
 
 class Recorder:
     """Collects what a host sees, at the least cost: a run must not wait for its trace.
 
-    A row is one line of packed numbers, in the order of CELLS. All of an arrival is known when the packet is sent, so
-    its line is made then; the host appends it to `lines` when the time has come.
+    All of an arrival is known when the packet is sent, so its line is made then; the host appends it to `lines` when
+    the time has come.
     """
 
     def __init__(self) -> None:
@@ -97,34 +100,39 @@ class Recorder:
     def sent(self, at: Time, node: NodeId, packet: Packet, to: NodeId, departure: Time, arrival: Time) -> bytes:
         """A packet enters the outgoing queue. What comes back is the line of its arrival."""
         id, kind, batch = self.ids[packet.id], self.packet_kinds[packet.kind], len(packet.messages)
-        self.lines += PACK(SEND, at, node, id, kind, to, departure - at, batch, 0)
-        return PACK(RECEIVE, arrival, to, id, kind, node, 0, batch, 0)
+        self.lines += PACK(at, departure - at, SEND, node, id, kind, to, batch, 0)
+        return PACK(arrival, 0, RECEIVE, to, id, kind, node, batch, 0)
 
     def happened(self, kind: str, at: Time, node: NodeId, id: MessageId, batch: int = 0, barrier: int = 0) -> None:
-        self.lines += PACK(self.kinds[kind], at, node, self.ids[id], 0, -1, 0, batch, barrier)
+        self.lines += PACK(at, 0, self.kinds[kind], node, self.ids[id], 0, -1, batch, barrier)
 
     def trace(self) -> Trace:
         """Lay the lines out as columns."""
-        lines = np.frombuffer(bytes(self.lines), "<i8").reshape(-1, len(CELLS))
-        cells = dict(zip(CELLS, lines.T.copy(), strict=True))
-        return Trace(table(cells, list(self.ids), list(self.kinds), list(self.packet_kinds)))
+        lines = np.frombuffer(self.lines, LINE)
+        return Trace(table(lines, list(self.ids), list(self.kinds), list(self.packet_kinds)))
 
 
-def table(cells: dict[str, Numbers], ids: list[MessageId], kinds: list[str], packet_kinds: list[str]) -> pa.Table:
+def table(lines: Lines, ids: list[MessageId], kinds: list[str], packet_kinds: list[str]) -> pa.Table:
     """Columns from coded cells: ids and words are looked up once each, not once per row."""
     topics = sorted({id.topic for id in ids})
     topic_code = {topic: code for code, topic in enumerate(topics)}
-    of_id = np.array([(topic_code[i.topic], *i.origin, i.seq) for i in ids], np.int64).reshape(-1, 4)[cells["id"]]
-    cells |= {name: of_id[:, column] for column, name in enumerate(("topic", "source", "incarnation", "seq"))}
-    cells["position"] = np.arange(len(of_id), dtype=np.int64)
+    of_id = np.array([(topic_code[i.topic], *i.origin, i.seq) for i in ids], np.int64).reshape(-1, 4).T
+    parts_of_id = dict(zip(("topic", "source", "incarnation", "seq"), of_id, strict=True))
     words = {"kind": kinds, "packet": packet_kinds, "topic": topics}
-    arrays = [
-        pa.DictionaryArray.from_arrays(pa.array(cells[c.name].astype(np.int32)), pa.array(words[c.name], pa.string()))
-        if c.type is str
-        else pa.array(cells[c.name].astype(f"<i{c.bits // 8}"))
-        for c in COLUMNS
-    ]
-    return pa.table(arrays, schema=arrow_schema())
+
+    def cells(column: Column) -> pa.Array:
+        dtype = np.int64 if column.bits == 64 else np.int32
+        if column.name == "position":
+            return pa.array(np.arange(len(lines)))
+        if column.name in parts_of_id:
+            numbers = parts_of_id[column.name].astype(dtype)[lines["id"]]
+        else:
+            numbers = lines[column.name].astype(dtype)
+        if column.type is str:
+            return pa.DictionaryArray.from_arrays(pa.array(numbers), pa.array(words[column.name], pa.string()))
+        return pa.array(numbers)
+
+    return pa.table([cells(column) for column in COLUMNS], schema=arrow_schema())
 
 
 def trace_of(rows: list[Row]) -> Trace:

@@ -31,7 +31,7 @@ from trellis.protocols.layers import GAPLESS, START_CUT, Overlay
 from trellis.protocols.overlays.vcube_packets import Ack, Answer, Cut, Pub, Refuse, Sub, Uns, Wave
 from trellis.protocols.parts.hypercube import dimension, first
 from trellis.protocols.parts.seen import Seen
-from trellis.protocols.parts.view import GONE, MEMBER, NEWCOMER, Rank, View, subtree
+from trellis.protocols.parts.view import GONE, MEMBER, NEWCOMER, Children, Rank, View, subtree
 from trellis.words import Message, MessageId, NodeId, Packet, Topic, Vector, merge
 
 JOINING, CUTTING, IN, DRAINING, LEAVING = "joining", "cutting", "in", "draining", "leaving"
@@ -48,14 +48,23 @@ RANK = {
 class Pending:
     """A wave that I passed on and that has not come back yet."""
 
-    __slots__ = ("awaiting", "packet", "parent", "ranks", "vector", "view")
+    __slots__ = ("awaiting", "packet", "parent", "view")
 
-    def __init__(self, packet: Wave, parent: NodeId | None, view: View | None, children: dict[NodeId, int]) -> None:
+    def __init__(self, packet: Wave, parent: NodeId | None, view: View | None, children: Children) -> None:
         self.packet = packet
         self.parent = parent  # None: I am the root
         self.view = view  # by which it is passed on, also after I left; None for SUB, which goes to every node
-        self.awaiting = set(children.items())  # (child, height it answers for); never iterated
-        self.ranks: dict[NodeId, Rank] = {}  # answers gathered so far
+        self.awaiting = set(children)  # never iterated
+
+
+class Gathering(Pending):
+    """A membership change on its way: its answers say something."""
+
+    __slots__ = ("ranks", "vector")
+
+    def __init__(self, packet: Wave, parent: NodeId | None, view: View | None, children: Children) -> None:
+        super().__init__(packet, parent, view, children)
+        self.ranks: dict[NodeId, Rank] = {}
         self.vector: Vector = {}
 
 
@@ -116,17 +125,17 @@ class VCube(Overlay):
         """Membership from before the run: everybody is a member of version 1 in everybody's view."""
         if self.me in members:
             self.versions[topic] = 1
-            self.topics[topic] = Membership(View.standing(members), IN)
+            self.topics[topic] = Membership(View.standing(self.me, members), IN)
 
     def join(self, topic: Topic) -> None:
         """Algorithm 1, lines 4-8: start with a view of myself, and tell every node."""
-        state = self.topics[topic] = Membership(View(), JOINING)
+        state = self.topics[topic] = Membership(View(self.me), JOINING)
         state.departed = dict(self.left.get(topic, {}))
         rank = self.change_rank(topic, JOINING)
         height = self.dimension
         self.launch(Sub(self.change_id(topic), height, rank), None, self.everybody(height), None)
 
-    def upon_sub_answered(self, topic: Topic, answers: Pending) -> None:
+    def upon_sub_answered(self, topic: Topic, answers: Gathering) -> None:
         """Everybody who takes part knows me now and I know them: ask what they have delivered."""
         state = self.topics[topic]
         state.view.update(answers.ranks.values())
@@ -134,7 +143,7 @@ class VCube(Overlay):
         rank = self.change_rank(topic, CUTTING)
         self.launch_change(Cut(self.change_id(topic), self.dimension, rank), state)
 
-    def upon_cut_answered(self, topic: Topic, answers: Pending) -> None:
+    def upon_cut_answered(self, topic: Topic, answers: Gathering) -> None:
         """What nobody had delivered by then was published after everybody knew me: it will come to me."""
         state = self.topics[topic]
         cut = dict(state.departed)
@@ -207,7 +216,7 @@ class VCube(Overlay):
             id = messages[0].id
             state.outstanding[id] = len(messages)
             height = self.dimension
-            self.launch(Pub(id, height, messages), None, state.view.tree(self.me, height), state.view)
+            self.launch(Pub(id, height, messages), None, state.view.tree(height), state.view)
 
     def upon_pub_acknowledged(self, id: MessageId) -> None:
         """Line 31: a place in the window is free."""
@@ -223,7 +232,7 @@ class VCube(Overlay):
         if state is None or self.cannot_serve(state, height):
             self.refuse(sender, pub)
             return
-        children = state.view.tree(self.me, height) if height else None
+        children = state.view.tree(height)
         if children:
             self.launch(pub, sender, children, state.view)
         else:
@@ -244,25 +253,25 @@ class VCube(Overlay):
 
     # Waves
 
-    def everybody(self, height: int) -> dict[NodeId, int]:
+    def everybody(self, height: int) -> Children:
         """CHILDREN(i, *, height)."""
         found = ((first(self.me, s, self.population), s - 1) for s in range(1, height + 1))
-        return {j: h for j, h in found if j is not None}
+        return tuple((j, h) for j, h in found if j is not None)
 
     def launch_change(self, change: Wave, state: Membership) -> None:
         """To all members by the tree, and by myself to those who are joining: the members may not know them yet."""
-        children = state.view.tree(self.me, change.height)
-        children.update(state.view.direct(self.me, besides=children))
-        self.launch(change, None, children, state.view)
+        tree = state.view.tree(change.height)
+        self.launch(change, None, tree + state.view.direct(besides=tree), state.view)
 
-    def launch(self, packet: Wave, parent: NodeId | None, children: dict[NodeId, int], view: View | None) -> None:
+    def launch(self, packet: Wave, parent: NodeId | None, children: Children, view: View | None) -> None:
         """Pass a wave on; without children it is complete at once."""
-        pending = Pending(packet, parent, view, children)
+        kind = Pending if isinstance(packet, Pub) else Gathering
+        pending = kind(packet, parent, view, children)
         if not children:
             self.complete(pending)
             return
         self.pending[packet.id] = pending
-        for child, height in children.items():
+        for child, height in children:
             self.send(child, packet.at(height))
 
     def upon_sub(self, sender: NodeId, sub: Sub) -> None:
@@ -281,7 +290,7 @@ class VCube(Overlay):
         if isinstance(change, Uns):
             merge(state.departed, change.vector)
         state.view.update([change.rank])
-        self.launch(change, sender, state.view.tree(self.me, change.height), state.view)
+        self.launch(change, sender, state.view.tree(change.height), state.view)
 
     def cannot_serve(self, state: Membership, height: int) -> bool:
         return state.phase is LEAVING or (state.phase is JOINING and height > 0)
@@ -299,9 +308,10 @@ class VCube(Overlay):
             return
         assert pending.view is not None, "nobody refuses a SUB"
         pending.view.update([refusal.rank])
-        merge(pending.vector, refusal.vector)
+        if isinstance(pending, Gathering):
+            merge(pending.vector, refusal.vector)
         s = subtree(self.me, sender, refusal.height)
-        for taker, height in pending.view.takers(self.me, s) if s is not None else ():
+        for taker, height in pending.view.takers(s) if s is not None else ():
             pending.awaiting.add((taker, height))
             self.send(taker, pending.packet.at(height))
         self.complete_if_answered(pending)
@@ -319,7 +329,7 @@ class VCube(Overlay):
     def upon_answer(self, sender: NodeId, answer: Answer) -> None:
         """Lines 55-61 for membership changes: gather what the subtree says."""
         pending = self.answered(sender, answer.id, answer.height)
-        if pending is not None:
+        if isinstance(pending, Gathering):
             for rank in answer.ranks:
                 pending.ranks[rank.node] = rank
             merge(pending.vector, answer.vector)
@@ -341,25 +351,28 @@ class VCube(Overlay):
     def complete(self, pending: Pending) -> None:
         """The whole subtree has it: tell my parent, or go on if I am the root."""
         packet = pending.packet
-        if pending.parent is not None:
-            if isinstance(packet, Pub):
-                self.send(pending.parent, Ack(packet.id, packet.height))
-            else:
+        if isinstance(pending, Gathering):
+            if pending.parent is not None:
                 self.send(pending.parent, self.answer(pending))
-            return
-        match packet:
-            case Pub():
-                self.upon_pub_acknowledged(packet.id)
-            case Sub():
-                self.upon_sub_answered(packet.id.topic, pending)
-            case Cut():
-                self.upon_cut_answered(packet.id.topic, pending)
-            case Uns():
-                self.upon_uns_answered(packet.id.topic)
-            case _:
-                raise UnexpectedEvent(self, packet)
+            else:
+                self.upon_change_answered(packet.id.topic, pending)
+        elif pending.parent is not None:
+            self.send(pending.parent, Ack(packet.id, packet.height))
+        else:
+            self.upon_pub_acknowledged(packet.id)
 
-    def answer(self, pending: Pending) -> Answer:
+    def upon_change_answered(self, topic: Topic, answers: Gathering) -> None:
+        match answers.packet:
+            case Sub():
+                self.upon_sub_answered(topic, answers)
+            case Cut():
+                self.upon_cut_answered(topic, answers)
+            case Uns():
+                self.upon_uns_answered(topic)
+            case other:
+                raise UnexpectedEvent(self, other)
+
+    def answer(self, pending: Gathering) -> Answer:
         """SENDACKS (lines 95-98): my own word beside my subtree's.
 
         Every node answers a joiner with what it knows: members when they are asked for it by the CUT, all others, in or

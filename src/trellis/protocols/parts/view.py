@@ -32,21 +32,26 @@ class Rank(msgspec.Struct, frozen=True, gc=False):
         return other is None or (self.incarnation, self.version) > (other.incarnation, other.version)
 
 
+Children = tuple[tuple[NodeId, int], ...]  # each with the height of the subtree that it answers for
+
+
 class View:
-    """The newest rank of every node that was ever heard of on a topic: at most one entry per node."""
+    """The newest rank of every node that one node ever heard of on a topic: at most one entry per node."""
 
-    __slots__ = ("members", "newcomers", "ranks", "shared")
+    __slots__ = ("i", "members", "newcomers", "ranks", "shared", "trees")
 
-    def __init__(self) -> None:
+    def __init__(self, i: NodeId) -> None:
+        self.i = i
         self.ranks: dict[NodeId, Rank] = {}
         self.members: dict[NodeId, None] = {}  # rank MEMBER; a dict, because its order is the same every time
         self.newcomers: dict[NodeId, None] = {}  # rank NEWCOMER
         self.shared = False  # `ranks` and `members` are also other nodes': copy before the first change
+        self.trees: dict[int, Children] = {}  # by height; forgotten when something changes
 
     @classmethod
-    def standing(cls, members: tuple[NodeId, ...]) -> View:
+    def standing(cls, i: NodeId, members: tuple[NodeId, ...]) -> View:
         """Members from before the run, at version 1. All nodes share the tables until something changes."""
-        view = cls()
+        view = cls(i)
         view.ranks, view.members = standing_tables(members)
         view.shared = True
         return view
@@ -59,6 +64,7 @@ class View:
                 continue
             if self.shared:
                 self.ranks, self.members, self.shared = dict(self.ranks), dict(self.members), False
+            self.trees.clear()
             self.ranks[node] = rank
             self.members.pop(node, None)
             self.newcomers.pop(node, None)
@@ -67,38 +73,32 @@ class View:
             elif rank.rank == NEWCOMER:
                 self.newcomers[node] = None
 
-    def takers(self, i: NodeId, s: int) -> Iterator[tuple[NodeId, int]]:
-        """Who takes over cluster s of node i, each with the height of the subtree that it answers for.
+    def takers(self, s: int) -> Iterator[tuple[NodeId, int]]:
+        """Who takes over my cluster s, each with the height of the subtree that it answers for.
 
         The first member takes the whole cluster. Where there is none, every newcomer gets a copy of its own: it
         does not know the others yet, so its height is 0.
         """
-        taker = first(i, s, self.members)
+        taker = first(self.i, s, self.members)
         if taker is not None:
             yield taker, s - 1
         elif self.newcomers:
-            ids = block(i, s)
+            ids = block(self.i, s)
             for node in sorted(self.newcomers):
                 if node in ids:
                     yield node, 0
 
-    def tree(self, i: NodeId, height: int) -> dict[NodeId, int]:
+    def tree(self, height: int) -> Children:
         """CHILDREN(i, t, height), each with its own height."""
-        if self.newcomers:
-            return {j: h for s in range(1, height + 1) for j, h in self.takers(i, s)}
-        children: dict[NodeId, int] = {}
-        for s in range(height):
-            j: NodeId | None = i ^ (1 << s)  # mostly the first of cluster s + 1 is there
-            if j not in self.members:
-                j = first(i, s + 1, self.members)
-            if j is not None:
-                children[j] = s
+        children = self.trees.get(height)
+        if children is None:
+            children = self.trees[height] = tuple(taker for s in range(1, height + 1) for taker in self.takers(s))
         return children
 
-    def direct(self, i: NodeId, besides: Iterable[NodeId]) -> dict[NodeId, int]:
-        """Newcomers that node i must tell itself, because members on the way may not know them yet."""
-        told = set(besides)
-        return {j: 0 for j in sorted(self.newcomers) if j != i and j not in told}
+    def direct(self, besides: Children) -> Children:
+        """Newcomers that I must tell myself, because members on the way may not know them yet."""
+        told = {self.i, *(j for j, _ in besides)}
+        return tuple((j, 0) for j in sorted(self.newcomers) if j not in told)
 
 
 @lru_cache(maxsize=256)
