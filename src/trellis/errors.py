@@ -18,6 +18,10 @@ class TraceError(TrellisError):
     """A trace on disk is missing, torn, or not one of ours."""
 
 
+class PipelineError(TrellisError):
+    """A table, a grid, a public trace or Spark itself is not as it must be."""
+
+
 class LocalProtocolError(TrellisError):
     """The caller broke the contract of a machine. The machine's state is as it was."""
 

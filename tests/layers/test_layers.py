@@ -10,7 +10,19 @@ import pytest
 SRC = Path(__file__).parents[2] / "src" / "trellis"
 
 # From left to right; a module imports only what stands to its left, or its own room.
-ORDER = ["vocabulary", "protocols", "scenario", "trace", "sim", "audit", "metrics", "swarm", "report", "cli"]
+ORDER = [
+    "vocabulary",
+    "protocols",
+    "scenario",
+    "trace",
+    "sim",
+    "audit",
+    "metrics",
+    "swarm",
+    "pipeline",
+    "report",
+    "cli",
+]
 VOCABULARY = {"words", "events", "effects", "machine", "draw", "errors"}
 PROTOCOLS_MAY_USE = {"__future__", "abc", "bisect", "collections", "functools", "typing", "msgspec", "trellis"}
 SIM_MUST_NOT_USE = {"random", "datetime", "socket", "logging", "asyncio", "threading", "uuid", "secrets", "pyspark"}

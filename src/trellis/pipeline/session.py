@@ -1,0 +1,102 @@
+"""The Spark session: the only place where one is made.
+
+Promises: local by default, any master by argument or `TRELLIS_SPARK_MASTER`; one session per process; a quiet log; a
+          master that does not answer, and a Java that does not start, are one clear line.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import socket
+import sys
+from collections.abc import Mapping
+from importlib import resources
+from typing import TYPE_CHECKING
+
+from trellis.errors import PipelineError
+from trellis.pipeline.java import java_home
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+MASTER = "TRELLIS_SPARK_MASTER"
+ANSWER_SECONDS = 5
+LOCAL = re.compile(r"local(\[(\*|[1-9][0-9]{0,3})(,[1-9][0-9]{0,2})?\])?")
+STANDALONE = re.compile(r"spark://(?P<host>[^\s:/,]+|\[[0-9a-fA-F:]+\]):(?P<port>[0-9]{1,5})(,[^\s,]+:[0-9]{1,5})*")
+OTHER = re.compile(r"(yarn|k8s://\S+|local-cluster\[[0-9,]+\])")
+
+# For work of seconds and minutes on a few cores. A caller that needs other values gives them.
+SETTINGS = {
+    "spark.app.name": "trellis",
+    "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
+    "spark.sql.shuffle.partitions": "8",
+    "spark.sql.execution.arrow.pyspark.enabled": "true",
+    "spark.sql.parquet.compression.codec": "zstd",
+    "spark.sql.session.timeZone": "UTC",
+    "spark.sql.sources.default": "parquet",
+    "spark.python.unix.domain.socket.enabled": "true",
+    "spark.driver.memory": "2g",
+    "spark.driver.maxResultSize": "1g",
+}
+
+
+def session(master: str | None = None, settings: Mapping[str, str] | None = None) -> SparkSession:
+    """The process's session. The first call decides about master and memory; later ones get the same."""
+    from pyspark.errors import PySparkException
+    from pyspark.sql import SparkSession
+
+    if (active := SparkSession.getActiveSession()) is not None:
+        return active
+    chosen = checked(master or os.environ.get(MASTER) or "local[*]")
+    prepare(chosen)
+    builder = SparkSession.builder.master(chosen)
+    for key, value in (SETTINGS | java_options() | dict(settings or {})).items():
+        builder = builder.config(key, value)
+    try:
+        made = builder.getOrCreate()
+    except (PySparkException, OSError) as error:
+        raise PipelineError(f"Spark on {chosen}: it did not start ({brief(error)}); see the lines above") from None
+    made.sparkContext.setLogLevel("ERROR")
+    return made
+
+
+def checked(master: str) -> str:
+    """A master that has the form of one and, if it is a standalone one, answers."""
+    if LOCAL.fullmatch(master) or OTHER.fullmatch(master):
+        return master
+    standalone = STANDALONE.fullmatch(master)
+    if standalone is None:
+        raise PipelineError(
+            f"master {master!r}: not a Spark master; give local[2], local[*], spark://HOST:PORT, yarn or k8s://..."
+        )
+    host, port = standalone["host"].strip("[]"), int(standalone["port"])
+    try:
+        socket.create_connection((host, port), timeout=ANSWER_SECONDS).close()
+    except (OSError, OverflowError) as error:
+        raise PipelineError(f"master {master!r}: nobody answers there ({brief(error)}); start it first") from None
+    return master
+
+
+def prepare(master: str) -> None:
+    """What Spark reads from the environment before it starts."""
+    os.environ["JAVA_HOME"] = str(java_home())
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)  # Spark would take `python3` from PATH
+    os.environ.setdefault("PYSPARK_DRIVER_PYTHON", sys.executable)
+    if LOCAL.fullmatch(master) or "127.0.0.1" in master:
+        os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
+
+
+def java_options() -> dict[str, str]:
+    quiet = resources.files("trellis.pipeline") / "log4j2.properties"
+    return {"spark.driver.extraJavaOptions": f"-Dlog4j2.configurationFile=file:{quiet}"}
+
+
+def cores(spark: SparkSession) -> int:
+    """How many tasks run at once."""
+    return int(spark.sparkContext.defaultParallelism)
+
+
+def brief(error: Exception) -> str:
+    return " ".join(str(error).split())[:200]
