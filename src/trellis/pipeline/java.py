@@ -12,6 +12,7 @@ from __future__ import annotations
 import hashlib
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import tempfile
@@ -27,7 +28,7 @@ for argument do
   shift
   [ "$argument" = "--add-modules=jdk.incubator.vector" ] || set -- "$@" "$argument"
 done
-exec "{java}" "$@"
+exec {quoted} "$@"
 """
 
 
@@ -68,7 +69,7 @@ def version_of(java: Path) -> int | None:
 
 def wrapped(java: Path) -> Path:
     """The directory of the wrapper for this Java: made once per user, and whole from its first moment on."""
-    text = WRAPPER.format(java=java)
+    text = WRAPPER.format(java=java, quoted=shlex.quote(str(java)))
     name = f"java-{hashlib.sha256(text.encode()).hexdigest()[:16]}"
     home = cache() / name
     start = home / "bin" / "java"
