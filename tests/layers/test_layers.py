@@ -20,6 +20,7 @@ ORDER = [
     "metrics",
     "swarm",
     "pipeline",
+    "experiments",
     "report",
     "cli",
 ]
