@@ -9,7 +9,6 @@ import pyarrow.parquet as pq
 import pytest
 
 from trellis.errors import TraceError
-from trellis.report.figures import about
 from trellis.sim import Run, run
 from trellis.swarm import schedule
 from trellis.trace import store
@@ -23,7 +22,7 @@ def finished() -> Run:
 
 
 def test_a_run_is_read_back_as_it_was(finished: Run, tmp_path: Path) -> None:
-    store.write(tmp_path / "run", finished.trace, about(finished))
+    store.write(tmp_path / "run", finished.trace, finished.about())
     trace, said = store.read(tmp_path / "run")
     assert trace.digest() == finished.trace.digest() == said["digest"]
     assert list(trace.rows()) == list(finished.trace.rows())
@@ -32,24 +31,24 @@ def test_a_run_is_read_back_as_it_was(finished: Run, tmp_path: Path) -> None:
 
 def test_the_same_run_writes_the_same_bytes(finished: Run, tmp_path: Path) -> None:
     for name in ("a", "b"):
-        store.write(tmp_path / name, finished.trace, about(finished))
+        store.write(tmp_path / name, finished.trace, finished.about())
     for file in (store.TRACE, store.ABOUT):
         assert (tmp_path / "a" / file).read_bytes() == (tmp_path / "b" / file).read_bytes()
 
 
 def test_a_run_may_be_replaced_but_nothing_else(finished: Run, tmp_path: Path) -> None:
-    store.write(tmp_path / "run", finished.trace, about(finished))
-    store.write(tmp_path / "run", finished.trace, about(finished))
+    store.write(tmp_path / "run", finished.trace, finished.about())
+    store.write(tmp_path / "run", finished.trace, finished.about())
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "thesis.txt").write_text("years of work")
     with pytest.raises(TraceError, match="not empty and not a run"):
-        store.write(tmp_path / "mine", finished.trace, about(finished))
+        store.write(tmp_path / "mine", finished.trace, finished.about())
     assert (tmp_path / "mine" / "thesis.txt").read_text() == "years of work"
 
 
 @pytest.mark.parametrize("keep", [0, 3, 4, 100, -1, -9])
 def test_a_torn_file_is_one_clear_error(finished: Run, tmp_path: Path, keep: int) -> None:
-    store.write(tmp_path / "run", finished.trace, about(finished))
+    store.write(tmp_path / "run", finished.trace, finished.about())
     path = tmp_path / "run" / store.TRACE
     path.write_bytes(path.read_bytes()[:keep])
     with pytest.raises(TraceError, match="not a whole Parquet file") as error:
@@ -58,7 +57,7 @@ def test_a_torn_file_is_one_clear_error(finished: Run, tmp_path: Path, keep: int
 
 
 def test_a_row_changed_after_the_run_is_noticed(finished: Run, tmp_path: Path) -> None:
-    store.write(tmp_path / "run", finished.trace, about(finished))
+    store.write(tmp_path / "run", finished.trace, finished.about())
     path = tmp_path / "run" / store.TRACE
     pq.write_table(pq.read_table(path).slice(1), path)
     with pytest.raises(TraceError, match="digest"):
@@ -80,7 +79,7 @@ def test_hosts_write_only_kinds_that_are_listed(finished: Run) -> None:
 def test_the_scenario_beside_a_trace_runs_again_to_the_same_digest(finished: Run, tmp_path: Path) -> None:
     from trellis.scenario import load
 
-    store.write(tmp_path / "run", finished.trace, about(finished))
+    store.write(tmp_path / "run", finished.trace, finished.about())
     kept = json.loads((tmp_path / "run" / store.ABOUT).read_text())["scenario"]
     (tmp_path / "again.json").write_text(json.dumps(kept))
     assert run(load(tmp_path / "again.json")).trace.digest() == finished.trace.digest()

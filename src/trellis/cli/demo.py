@@ -22,7 +22,7 @@ def command(
     """Let 64 nodes hold a discussion in causal order, audit it, tell the story of one reply, and draw a page."""
     from trellis.audit import SAYS
     from trellis.report.demo import discussion, question_and_reply
-    from trellis.report.figures import about, figures
+    from trellis.report.figures import figures
     from trellis.report.page import page
     from trellis.sim import run
     from trellis.trace import store
@@ -37,7 +37,7 @@ def command(
         f"   {found['deliveries']:,} deliveries, mean {latency['mean']:.0f} u.t., "
         f"{sum(found['sent'].values()):,} packets"
     )
-    store.write(out_dir, result.trace, about(result))
+    store.write(out_dir, result.trace, result.about())
     out.print("[bold]2. Audit[/]: by what really happened before what, not by what the protocol believed")
     for name, count in found["violations"].items():
         out.print(f"   {'kept  ' if not count else f'BROKEN {count} times:'} {SAYS[name]}")

@@ -9,7 +9,9 @@ import typer
 
 from trellis.cli.command import example, out, print_json, progress
 
-EPILOG = example("trellis reproduce vcube-ps --out out/vcube-ps", "trellis reproduce vcube-ps --figure fig4a --figure table1")
+EPILOG = example(
+    "trellis reproduce vcube-ps --out out/vcube-ps", "trellis reproduce vcube-ps --figure fig4a --figure table1"
+)
 
 
 def command(

@@ -24,7 +24,7 @@ def command(
     Exit code 0: all promises kept. 1: a promise was broken (see `trellis audit`). 2: the scenario cannot be run.
     """
     from trellis.errors import ScenarioError
-    from trellis.report.figures import about, figures
+    from trellis.report.figures import figures
     from trellis.scenario import load
     from trellis.sim import run
     from trellis.trace import store
@@ -42,7 +42,7 @@ def command(
     with err.status("measuring and auditing"):
         found = figures(result)
     if out_dir is not None:
-        store.write(out_dir, result.trace, about(result))
+        store.write(out_dir, result.trace, result.about())
     if as_json:
         print_json(found)
     else:

@@ -27,7 +27,6 @@ def command(
     Each kind of failure comes with the command that replays it. Exit code 1 when there is any.
     """
     from trellis import protocols
-    from trellis.report.figures import about
     from trellis.swarm import Campaign, try_one
     from trellis.trace import store
 
@@ -39,7 +38,7 @@ def command(
         campaign.go(seed, schedules, lambda done: bar(done, f"{done:,} of {schedules:,}, {campaign.failed} failed"))
     if out_dir is not None:
         last = try_one(seed + schedules - 1, overlay, ordering)
-        store.write(out_dir, last.run.trace, about(last.run))
+        store.write(out_dir, last.run.trace, last.run.about())
     if as_json:
         print_json(campaign.as_dict())
         return 1 if campaign.failed else 0

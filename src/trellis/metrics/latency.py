@@ -9,26 +9,37 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from trellis.trace.table import Numbers, Trace
 
 
 class Latencies(NamedTuple):
-    """One entry per (message, subscriber other than its source), in the same order."""
+    """One entry per (message, subscriber other than its source), in the same order; then one per forwarder."""
 
     reception: Numbers
     delivery: Numbers
+    relayed: Numbers  # first reception by nodes that do not deliver the message
 
 
 def latencies(trace: Trace) -> Latencies:
-    """A reception counts where the message is delivered later: forwarders receive but do not subscribe."""
+    """A reception counts where the message is delivered later: forwarders receive but do not subscribe.
+
+    A delivery of what was never published or never received has no latency (the audits have a name for it).
+    """
     tables = [spread_out(trace.of_kind(kind)) for kind in ("publish", "receive", "deliver")]
     published, received, delivered = number_messages(tables)
+    width = 1 + max(int(table.node.max(initial=0)) for table in (published, received, delivered))
     foreign = delivered.node != delivered.source
     ids, nodes, at = delivered.id[foreign], delivered.node[foreign], delivered.at[foreign]
-    born = lookup(published.id, published.at, ids)
-    heard = first_reception(received, ids, nodes)
-    return Latencies(heard - born, at - born)
+    born, is_born = first_time(published.id, published.at, ids)
+    heard, is_heard = first_time(received.id * width + received.node, received.at, ids * width + nodes)
+    known = is_born & is_heard
+    passed = ~np.isin(received.id * width + received.node, delivered.id * width + delivered.node)
+    passing, first = np.unique(received.id[passed] * width + received.node[passed], return_index=True)
+    sent, is_sent = first_time(published.id, published.at, passing // width)
+    relayed = received.at[passed][first] - sent  # rows are in the order of time, so the first is the earliest
+    return Latencies((heard - born)[known], (at - born)[known], relayed[is_sent])
 
 
 def confirmations(trace: Trace) -> Numbers:
@@ -53,12 +64,13 @@ class Rows(NamedTuple):
     at: Numbers
 
 
-def spread_out(trace: Trace) -> dict[str, Numbers]:
-    """The columns; a packet that carries several messages becomes several rows, one that carries none becomes none."""
-    columns = {name: trace.numbers(name) for name in ("source", "incarnation", "seq", "node", "at", "batch")}
+def spread_out(trace: Trace, when: str = "at") -> dict[str, Numbers]:
+    """The columns; a row about several messages becomes several rows, a packet that carries none becomes none."""
+    columns = {name: trace.numbers(name) for name in ("source", "incarnation", "seq", "node", "batch")}
+    columns["at"] = trace.numbers(when)
     columns["topic"] = trace.words("topic")[0]  # codes agree: a filter keeps its column's dictionary
     _, kinds = trace.words("kind")
-    if len(trace) and kinds[int(trace.words("kind")[0][0])] == "receive":
+    if len(trace) and kinds[int(trace.words("kind")[0][0])] in ("receive", "settle"):
         batch = columns["batch"]
         first = np.repeat(np.cumsum(batch) - batch, batch)
         columns = {name: np.repeat(column, batch) for name, column in columns.items()}
@@ -77,17 +89,11 @@ def number_messages(tables: list[dict[str, Numbers]]) -> list[Rows]:
     return [Rows(id, t["node"], t["source"], t["at"]) for id, t in zip(parts, tables, strict=True)]
 
 
-def lookup(keys: Numbers, values: Numbers, wanted: Numbers) -> Numbers:
-    order = np.argsort(keys, kind="stable")
-    at = np.searchsorted(keys[order], wanted)
-    return np.asarray(values[order][at], np.int64)
-
-
-def first_reception(received: Rows, ids: Numbers, nodes: Numbers) -> Numbers:
-    """When each (message, node) was first received."""
-    order = np.lexsort((received.at, received.node, received.id))
-    id, node, at = received.id[order], received.node[order], received.at[order]
-    new = np.ones(len(id), bool)
-    new[1:] = (id[1:] != id[:-1]) | (node[1:] != node[:-1])
-    first = {(i, n): t for i, n, t in zip(id[new].tolist(), node[new].tolist(), at[new].tolist(), strict=True)}
-    return np.array([first[pair] for pair in zip(ids.tolist(), nodes.tolist(), strict=True)], np.int64)
+def first_time(keys: Numbers, times: Numbers, wanted: Numbers) -> tuple[Numbers, npt.NDArray[np.bool_]]:
+    """When each wanted key first happened, and whether it did."""
+    if len(keys) == 0:
+        return np.zeros_like(wanted), np.zeros(len(wanted), bool)
+    order = np.lexsort((times, keys))
+    ordered = keys[order]
+    at = np.minimum(np.searchsorted(ordered, wanted), len(ordered) - 1)
+    return times[order][at], ordered[at] == wanted

@@ -6,6 +6,7 @@ from collections import Counter
 from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from trellis.trace.table import Numbers, Trace
 
@@ -18,18 +19,28 @@ def sent(trace: Trace) -> dict[str, int]:
 
 def false_positives(trace: Trace) -> int:
     """Messages received by nodes that are not subscribed at that time, by their application's last word."""
-    inside: set[tuple[int, str]] = set()
-    wrong = 0
-    for row in trace.of_kind("subscribe", "confirm", "unsubscribe", "receive").rows():
-        place = (row.node, row.topic)
-        if row.kind == "receive":
-            if row.batch and row.packet == "PUB" and place not in inside:
-                wrong += row.batch
-        elif row.kind == "unsubscribe":
-            inside.discard(place)
-        else:
-            inside.add(place)
-    return wrong
+    rows = trace.of_kind("subscribe", "confirm", "unsubscribe", "receive")
+    codes, kinds = rows.words("kind")
+    packets, packet_kinds = rows.words("packet")
+    topics, names = rows.words("topic")
+    is_packet = is_one_of(codes, kinds, "receive")
+    counts = is_packet & (rows.numbers("batch") > 0) & is_one_of(packets, packet_kinds, "PUB")
+    place = rows.numbers("node") * (len(names) + 1) + topics
+    order = np.lexsort((rows.numbers("position"), place))
+    place, change = place[order], ~is_packet[order]
+    joins = change & ~is_one_of(codes, kinds, "unsubscribe")[order]
+    last = np.maximum.accumulate(np.where(change, np.arange(len(order)), -1))  # of the same place, or of none
+    inside = (last >= 0) & (place[last] == place) & joins[last]
+    return int(rows.numbers("batch")[order][counts[order] & ~inside].sum())
+
+
+def is_one_of(codes: Numbers, names: list[str], *wanted: str) -> npt.NDArray[np.bool_]:
+    return np.isin(codes, [names.index(name) for name in wanted if name in names])
+
+
+def waits(trace: Trace) -> Numbers:
+    """How long each packet was in its sender's queue, its own service included."""
+    return trace.of_kind("send").numbers("wait")
 
 
 class Queues(NamedTuple):
@@ -56,6 +67,19 @@ def mean_queue(trace: Trace, nodes: int) -> Numbers:
     until = int(trace.numbers("at").max()) if len(trace) else 0
     waited = np.bincount(packets.numbers("node"), weights=packets.numbers("wait"), minlength=nodes)
     return np.asarray(waited / max(1, until))
+
+
+def queues_met(trace: Trace, nodes: int) -> Numbers:
+    """Per node, how long a PUB packet of its own waits on average, its service included; 0 where it sends none.
+
+    With a service time of 1 that is the queue which a PUB packet finds, itself included (Table 1 of VCube-PS).
+    """
+    packets = trace.of_kind("send")
+    codes, names = packets.words("packet")
+    pubs = is_one_of(codes, names, "PUB")
+    node, wait = packets.numbers("node")[pubs], packets.numbers("wait")[pubs]
+    count = np.bincount(node, minlength=nodes)
+    return np.asarray(np.bincount(node, weights=wait, minlength=nodes) / np.maximum(1, count))
 
 
 def barriers(trace: Trace) -> dict[int, int]:

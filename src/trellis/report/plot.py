@@ -64,7 +64,9 @@ def draw(chart: Chart) -> str:
     """A figure with its caption, its legend and its note."""
     filled = [series for series in chart.series if series.points]
     if not any(not series.published for series in filled):
-        return f'<figure class="plot"><figcaption>{escape(chart.title)}</figcaption><p>Not run at this scale.</p></figure>'
+        return (
+            f'<figure class="plot"><figcaption>{escape(chart.title)}</figcaption><p>Not run at this scale.</p></figure>'
+        )
     picture = lines(chart, filled) if chart.kind == "lines" else bars(chart, filled)
     note = f'<p class="soft">{escape(chart.note)}</p>' if chart.note else ""
     return (
@@ -141,7 +143,9 @@ def error(x: float, found: Interval, up: Axis) -> str:
     low, high = up.at(max(up.low, found.mean - found.half)), up.at(found.mean + found.half)
     if abs(low - high) < 2:
         return ""
-    caps = "".join(f'<line class="error" x1="{x - 4:.1f}" x2="{x + 4:.1f}" y1="{y:.1f}" y2="{y:.1f}"/>' for y in (low, high))
+    caps = "".join(
+        f'<line class="error" x1="{x - 4:.1f}" x2="{x + 4:.1f}" y1="{y:.1f}" y2="{y:.1f}"/>' for y in (low, high)
+    )
     return f'<line class="error" x1="{x:.1f}" x2="{x:.1f}" y1="{low:.1f}" y2="{high:.1f}"/>{caps}'
 
 

@@ -72,12 +72,16 @@ def overview(outcomes: Sequence[Outcome]) -> str:
     for outcome in outcomes:
         experiment, counts = outcome.experiment, tally(outcome.verdicts)
         link = f'<a href="#{experiment.id}">{escape(experiment.title)}</a>'
-        rows.append(f'<tr class="figure"><td colspan="5">{link} <span class="soft">{counts.held} of {counts.claims} held</span></td></tr>')
+        rows.append(
+            f'<tr class="figure"><td colspan="5">{link} <span class="soft">{counts.held} of {counts.claims} held</span></td></tr>'
+        )
         rows += [f"<tr>{cells(verdict)}</tr>" for verdict in outcome.verdicts]
     return f'<table class="claims">{HEAD}{"".join(rows)}</table>'
 
 
-HEAD = '<tr><th>claim</th><th class="n">published</th><th class="n">ours</th><th class="n">difference</th><th></th></tr>'
+HEAD = (
+    '<tr><th>claim</th><th class="n">published</th><th class="n">ours</th><th class="n">difference</th><th></th></tr>'
+)
 
 
 def cells(verdict: Verdict) -> str:
@@ -136,7 +140,8 @@ def numbers(chart: Chart) -> str:
         xs.sort()
     head = "".join(f"<th>{escape(series.name)}</th>" for series in filled)
     rows = "".join(
-        f"<tr><td>{escape(told(x))}</td>{''.join(f'<td>{number(series, x)}</td>' for series in filled)}</tr>" for x in xs
+        f"<tr><td>{escape(told(x))}</td>{''.join(f'<td>{number(series, x)}</td>' for series in filled)}</tr>"
+        for x in xs
     )
     table = f'<table class="numbers"><tr><th>{escape(chart.x)}</th>{head}</tr>{rows}</table>'
     return f"<details><summary>Numbers</summary>{table}</details>"

@@ -40,16 +40,20 @@ def load(path: Path | str) -> Scenario:
     """Read a scenario file: TOML, or JSON as a run writes it beside its trace."""
     path = Path(path)
     try:
-        scenario = from_mapping(read(path))
-        if isinstance(scenario.network, Matrix) and scenario.network.file:
-            if scenario.network.rows:
-                raise ScenarioError("network.file and network.rows: both give the times; leave one of them out")
-            rows = read_matrix(path.parent / scenario.network.file)
-            network = msgspec.structs.replace(scenario.network, rows=rows, file="")
-            scenario = msgspec.structs.replace(scenario, network=network)
-        check(scenario)
+        return complete(from_mapping(read(path)), path.parent)
     except ScenarioError as error:
         raise ScenarioError(f"{path}: {error}") from None
+
+
+def complete(scenario: Scenario, beside: Path) -> Scenario:
+    """With the times of the file that it names, if any, and checked as a whole."""
+    if isinstance(scenario.network, Matrix) and scenario.network.file:
+        if scenario.network.rows:
+            raise ScenarioError("network.file and network.rows: both give the times; leave one of them out")
+        rows = read_matrix(beside / scenario.network.file)
+        network = msgspec.structs.replace(scenario.network, rows=rows, file="")
+        scenario = msgspec.structs.replace(scenario, network=network)
+    check(scenario)
     return scenario
 
 

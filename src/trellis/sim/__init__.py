@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import time
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from trellis.errors import UnsupportedByEngine
 from trellis.scenario.model import Cycles, Scenario
@@ -23,6 +24,18 @@ class Run(NamedTuple):
     events: int  # steps of machines and calls of applications
     seconds: float
     quiet: bool  # nothing was left to happen when it ended
+
+    def about(self) -> dict[str, Any]:
+        """What the trace on disk says of itself. No clock: the same run writes the same bytes."""
+        return {
+            "digest": self.trace.digest(),
+            "engine": self.engine,
+            "events": self.events,
+            "fingerprint": self.scenario.fingerprint(),
+            "ordering": self.scenario.stack.ordering,
+            "quiet": self.quiet,
+            "scenario": json.loads(self.scenario.to_json()),
+        }
 
 
 def run(

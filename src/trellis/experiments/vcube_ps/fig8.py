@@ -44,7 +44,10 @@ def grids(scale: Scale) -> list[Grid]:
     both, minutes = [PRINTED, SRPT], [median(m) for m in MINUTES]
     if scale == "paper":
         end = 120 * 60_000
-        sessions, rates = variants(both, list(SIZES), minutes, end), variants(both, [1000], [rate(p) for p in RATES], end)
+        sessions, rates = (
+            variants(both, list(SIZES), minutes, end),
+            variants(both, [1000], [rate(p) for p in RATES], end),
+        )
         return [grid("churn", base(), RUNS, variants=sessions), grid("churn-rates", base(), RUNS, variants=rates)]
     sessions = variants(both, [500, 1000], minutes, 20_000) + variants([SRPT], [2000, 4000], minutes, 20_000)
     rates = variants(both, [1000], [rate(p) for p in (1, 5, 10)], 8_000)

@@ -50,9 +50,7 @@ def grid(name: str, base: dict[str, Any], repetitions: int, **more: Any) -> Grid
 
 def one_publisher(scale: str) -> list[Grid]:
     """Section 4.1, for Figures 4a and 4b: one message, a quarter or all of the nodes subscribe."""
-    base = scenario(
-        {"kind": "fraction", "fraction": 1.0}, {"kind": "once-each", "publishers": ONE, "window": 1000}
-    )
+    base = scenario({"kind": "fraction", "fraction": 1.0}, {"kind": "once-each", "publishers": ONE, "window": 1000})
     axes = {OVERLAY: [VCUBE, SRPT], NODES: sizes(4096)}
     return [
         grid("one-publisher-25", base, RUNS, axes=axes | {FRACTION: [0.25]}),

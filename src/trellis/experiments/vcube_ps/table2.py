@@ -28,7 +28,10 @@ def grids(scale: Scale) -> list[Grid]:
     churn = {CHURN: [0.125, 0.25]}
     if scale == "paper":
         return [grid("burst", base, RUNS, axes=churn | {NODES: [512, 1024]})]
-    return [grid("burst", base, 3, axes=churn | {NODES: [512]}), grid("burst-large", base, 1, axes=churn | {NODES: [1024]})]
+    return [
+        grid("burst", base, 3, axes=churn | {NODES: [512]}),
+        grid("burst-large", base, 1, axes=churn | {NODES: [1024]}),
+    ]
 
 
 def false_positives(row: Row) -> float:

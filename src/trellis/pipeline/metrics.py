@@ -1,0 +1,192 @@
+"""Every metric as a function from table to table: from traces of any size, and from the runs of a sweep.
+
+Source:   VCube-PS section 4; hit ratio from Vitis section IV.
+Promises: on one trace the same numbers as `trellis.metrics`, its plain twin (a test holds them together). A trace table
+          has the columns of trace/rows.py and a column `run`; metrics never mix runs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+
+from trellis.metrics.summary import interval
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column, DataFrame
+
+INTERVALS = (
+    "point bigint, measure string, settings map<string,string>, mean double, std double, half double, count bigint"
+)
+MESSAGE = ["run", "topic", "source", "incarnation", "seq"]
+
+
+def messages_of(trace: DataFrame, kind: str) -> DataFrame:
+    """Rows of a kind, one per message: a row about several messages becomes several rows."""
+    from pyspark.sql import functions as F
+
+    rows = trace.where(F.col("kind") == kind)
+    if kind in ("receive", "settle"):
+        rows = rows.where("batch > 0").withColumn("seq", F.expr("explode(sequence(seq, seq + batch - 1))"))
+    return rows
+
+
+def latencies(trace: DataFrame) -> DataFrame:
+    """One row per (run, message, subscriber but its source): `reception`, `delivery`, and `delay` between."""
+    from pyspark.sql import functions as F
+
+    published = messages_of(trace, "publish").groupBy(MESSAGE).agg(F.min("at").alias("published"))
+    received = messages_of(trace, "receive").groupBy([*MESSAGE, "node"]).agg(F.min("at").alias("received"))
+    delivered = trace.where("kind = 'deliver' and node != source").select(*MESSAGE, "node", "at")
+    return (
+        delivered.join(received, [*MESSAGE, "node"])
+        .join(published, MESSAGE)
+        .select(
+            *MESSAGE,
+            "node",
+            (F.col("received") - F.col("published")).alias("reception"),
+            (F.col("at") - F.col("published")).alias("delivery"),
+            (F.col("at") - F.col("received")).alias("delay"),
+        )
+    )
+
+
+def summaries(values: DataFrame, *columns: str) -> DataFrame:
+    """One row per (run, measure): mean, standard deviation, minimum, maximum and count."""
+    from pyspark.sql import functions as F
+
+    long = values.select("run", F.expr(unpivot(columns)).alias("measure", "value"))
+    return long.groupBy("run", "measure").agg(
+        F.avg("value").alias("mean"),
+        F.stddev_pop("value").alias("std"),
+        F.min("value").alias("min"),
+        F.max("value").alias("max"),
+        F.count("value").alias("count"),
+    )
+
+
+def unpivot(columns: Sequence[str]) -> str:
+    return f"stack({len(columns)}, " + ", ".join(f"'{name}', `{name}`" for name in columns) + ")"
+
+
+def histogram(values: DataFrame, column: str) -> DataFrame:
+    """One row per (run, value): how often it is there."""
+    return values.groupBy("run", column).count()
+
+
+def sent(trace: DataFrame) -> DataFrame:
+    """One row per (run, kind of packet): how many were sent."""
+    return trace.where("kind = 'send'").groupBy("run", "packet").count()
+
+
+def queues(trace: DataFrame) -> DataFrame:
+    """One row per (run, node that sent something): the mean length of its queue over the run, and the longest."""
+    from pyspark.sql import Window
+    from pyspark.sql import functions as F
+
+    until = trace.groupBy("run").agg(F.max("at").alias("until"))
+    packets = trace.where("kind = 'send'").select("run", "node", "at", "wait")
+    # At one time the packets that leave go before those that enter.
+    entering = packets.select("run", "node", "at", F.lit(1).alias("change"))
+    leaving = packets.select("run", "node", (F.col("at") + F.col("wait")).alias("at"), F.lit(-1).alias("change"))
+    in_time = Window.partitionBy("run", "node").orderBy("at", "change").rowsBetween(Window.unboundedPreceding, 0)
+    lengths = entering.union(leaving).withColumn("length", F.sum("change").over(in_time))
+    longest = lengths.groupBy("run", "node").agg(F.max("length").alias("longest"))
+    waited = packets.groupBy("run", "node").agg(F.sum("wait").alias("waited"))
+    mean = (F.col("waited") / F.greatest(F.lit(1), F.col("until"))).alias("mean")
+    return waited.join(longest, ["run", "node"]).join(until, "run").select("run", "node", mean, "longest")
+
+
+def barriers(trace: DataFrame) -> DataFrame:
+    """One row per (run, size): how many messages name that many direct predecessors."""
+    return histogram(trace.where("kind = 'spread'"), "barrier")
+
+
+def false_positives(trace: DataFrame) -> DataFrame:
+    """One row per run: messages received by nodes that are not subscribed then, by their application's last word."""
+    from pyspark.sql import Window
+    from pyspark.sql import functions as F
+
+    rows = trace.where("kind in ('subscribe', 'confirm', 'unsubscribe', 'receive')")
+    before = Window.partitionBy("run", "node", "topic").orderBy("position").rowsBetween(Window.unboundedPreceding, 0)
+    word = F.when(F.col("kind") != "receive", F.col("kind") != "unsubscribe")
+    inside = F.coalesce(F.last(word, ignorenulls=True).over(before), F.lit(False))
+    wrong = (F.col("kind") == "receive") & (F.col("packet") == "PUB") & ~F.col("inside")
+    counted = rows.withColumn("inside", inside).groupBy("run")
+    return counted.agg(F.sum(F.when(wrong, F.col("batch")).otherwise(0)).alias("false_positives"))
+
+
+def hits(trace: DataFrame, quiet: bool = True) -> DataFrame:
+    """One row per run: deliveries `owed` to steady subscribers, `made`, and their `hit_ratio`."""
+    from pyspark.sql import functions as F
+
+    published = trace.where("kind = 'publish'").groupBy(MESSAGE).agg(F.max("position").alias("born"))
+    settled = messages_of(trace, "settle").groupBy(MESSAGE).agg(F.max("position").alias("settled"))
+    messages = published.join(settled, MESSAGE, "left")
+    if not quiet:
+        messages = messages.where("settled is not null")
+    due = messages.join(subscriptions(trace), ["run", "topic"]).where(
+        "confirmed < born and (ended is null or ended > settled)"
+    )
+    got = trace.where("kind = 'deliver'").select(*MESSAGE, "node").distinct().withColumn("got", F.lit(1))
+    owed = due.join(got, [*MESSAGE, "node"], "left").groupBy("run")
+    found = owed.agg(F.count(F.lit(1)).alias("owed"), F.count("got").alias("made"))
+    return found.withColumn("hit_ratio", F.col("made") / F.col("owed"))
+
+
+def subscriptions(trace: DataFrame) -> DataFrame:
+    """One row per confirmed subscription: the positions of its last confirmation and of its end."""
+    from pyspark.sql import Window
+    from pyspark.sql import functions as F
+
+    rows = trace.where("kind in ('confirm', 'unsubscribe')")
+    place = Window.partitionBy("run", "node", "topic").orderBy("position")
+    ends = F.count(F.when(F.col("kind") == "unsubscribe", 1))
+    numbered = rows.withColumn("number", ends.over(place.rowsBetween(Window.unboundedPreceding, -1)))
+
+    def position_of(kind: str) -> Column:
+        return F.max(F.when(F.col("kind") == kind, F.col("position")))
+
+    return (
+        numbered.groupBy("run", "node", "topic", "number")
+        .agg(position_of("confirm").alias("confirmed"), position_of("unsubscribe").alias("ended"))
+        .where("confirmed is not null")
+        .drop("number")
+    )
+
+
+def over_repetitions(runs: DataFrame, **measures: str) -> DataFrame:
+    """One row per (point, measure): mean, standard deviation and half of the 95% interval over the repetitions.
+
+    `measures` are expressions over the columns of `runs`, by name: `latency="reception.mean"`. Failed runs are out.
+    """
+    from pyspark.sql import functions as F
+
+    cells = [F.expr(f"cast({expression} as double)").alias(name) for name, expression in measures.items()]
+    values = runs.where("error = ''").select("point", "settings", *cells)
+    long = values.select("point", "settings", F.expr(unpivot(list(measures))).alias("measure", "value"))
+    grouped = long.where("value is not null").groupBy("point", "measure")
+    found = grouped.agg(F.first("settings").alias("settings"), F.collect_list("value").alias("values"))
+    schema = (
+        "point bigint, measure string, settings map<string,string>, mean double, std double, half double, count bigint"
+    )
+    return found.mapInArrow(with_intervals, schema)
+
+
+def with_intervals(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    for batch in batches:
+        found = [interval(sorted(values)) for values in batch.column("values").to_pylist()]
+        yield pa.RecordBatch.from_arrays(
+            [
+                batch.column("point"),
+                batch.column("measure"),
+                batch.column("settings"),
+                pa.array([each.mean for each in found], pa.float64()),
+                pa.array([each.std for each in found], pa.float64()),
+                pa.array([each.half for each in found], pa.float64()),
+                pa.array([each.count for each in found], pa.int64()),
+            ],
+            names=["point", "measure", "settings", "mean", "std", "half", "count"],
+        )

@@ -1,0 +1,208 @@
+"""A sweep: every scenario of a grid, each whole in one task of Spark.
+
+Promises: the tables depend on the grid alone: not on the number of cores, the partitioning, the master, or on how often
+          it was stopped and started again. What is finished is not run again; what failed is a row with its error.
+Assumes:  driver and workers share the directory and have Trellis installed.
+
+    DIR/grid.json     what was asked
+    DIR/parts/        one file per finished scenario
+    DIR/runs/         the table, once all are finished
+    DIR/timings/      how long each took, and where
+    DIR/traces/       run=ID/: the whole trace of each, on demand
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from trellis.errors import PipelineError
+from trellis.pipeline import tables
+from trellis.pipeline.runs import PART, RUNS, Work, finished, part_of, work_off
+from trellis.pipeline.session import brief, cores
+from trellis.scenario.grid import Grid, Point
+from trellis.scenario.model import AtOnce, Burst, Explicit, Fraction, OnceEach, Replies, Scenario, Sessions
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+Progress = Callable[[int, int], None]  # scenarios done, of how many
+GRID = "grid.json"
+LOOK_SECONDS = 0.25  # between two looks at how far it is
+
+
+class Swept(msgspec.Struct, frozen=True):
+    """How a sweep went."""
+
+    scenarios: int
+    ran: int  # in this call; the others were finished before
+    failed: int
+    wall: float  # seconds from the first task to the last
+    busy: float | None  # the share of all cores' time that was spent in scenarios
+
+
+def sweep(
+    spark: SparkSession,
+    grid: Grid,
+    points: list[Point],
+    out: Path,
+    progress: Progress | None = None,
+    traces: bool = False,
+    retry: bool = False,
+) -> Swept:
+    """Run what of the grid is not finished, then write the tables. `retry` runs failed scenarios again."""
+    open_directory(out, grid, retry)
+    wanted = {point.run for point in points}
+    done = finished(out) & wanted
+    todo = [point for point in points if point.run not in done]
+    wall = 0.0
+    if todo:
+        warm(spark)
+        began = time.perf_counter()
+        chunks = [
+            [msgspec.json.encode(Work(point, str(out.absolute()), traces, grid.judge)) for point in chunk]
+            for chunk in guided(todo, cores(spark))
+        ]
+        carry_out(spark, chunks, lambda: progress and progress(len(finished(out) & wanted), len(points)))
+        wall = time.perf_counter() - began
+    parts = read_parts(spark, out, wanted)
+    tables.write(parts.select(*RUNS.names).orderBy("number").coalesce(1), out, "runs")
+    tables.write(parts.select("run", "seconds", "worker").orderBy("run").coalesce(1), out, "timings")
+    return account(spark, out, todo, len(points), wall)
+
+
+def open_directory(out: Path, grid: Grid, retry: bool) -> None:
+    """A new directory, or one of the same grid: then the sweep goes on where it was."""
+    told = msgspec.json.format(msgspec.json.encode(grid, order="deterministic"))
+    place = out / GRID
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+        if place.exists():
+            if place.read_bytes() != told:
+                raise PipelineError(f"{out}: holds the sweep of another grid; give another directory")
+        elif any(out.iterdir()):
+            raise PipelineError(f"{out}: not empty and not a sweep; give a new directory")
+        else:
+            aside = out / f".{GRID}-{os.getpid()}"
+            aside.write_bytes(told)
+            os.rename(aside, place)
+        (out / "parts").mkdir(exist_ok=True)
+    except (FileExistsError, NotADirectoryError):
+        raise PipelineError(f"{out}: a file stands there; give a new directory") from None
+    except OSError as error:
+        raise PipelineError(f"{out}: cannot be written ({error.strerror}); give another directory") from None
+    if retry:
+        forget_failures(out)
+
+
+def forget_failures(out: Path) -> None:
+    import pyarrow.parquet as pq
+
+    for run in finished(out):
+        place = part_of(out, run)
+        if pq.read_table(place, columns=["error"])["error"][0].as_py():
+            place.unlink()
+
+
+def guided(todo: list[Point], workers: int) -> list[list[Point]]:
+    """Work for one task each: the dearest first, in large pieces, single scenarios last, so that all end together."""
+    queue = sorted(todo, key=lambda point: (-cost(point.scenario), point.number))
+    rest = sum(cost(point.scenario) for point in queue)
+    chunks: list[list[Point]] = []
+    at = 0
+    while at < len(queue):
+        chunk, share = [queue[at]], cost(queue[at].scenario)
+        while at + len(chunk) < len(queue) and share < rest / (3 * workers):
+            chunk.append(queue[at + len(chunk)])
+            share += cost(chunk[-1].scenario)
+        chunks.append(chunk)
+        rest -= share
+        at += len(chunk)
+    return chunks
+
+
+def cost(scenario: Scenario) -> float:
+    """How much work it is, roughly: deliveries. Only the proportions matter, and those only for an even load."""
+    nodes, wanted, said = scenario.nodes.count, scenario.subscriptions, scenario.workload
+    match wanted:
+        case Fraction() | Burst():
+            members = wanted.fraction * nodes
+        case Sessions():
+            members = float(wanted.subscribers)
+        case Explicit():
+            members = max((len(m) for m in wanted.members.values()), default=1) + len(wanted.changes)
+    match said:
+        case OnceEach():
+            messages = max(1.0, said.publishers * nodes)
+        case Replies():
+            messages = members
+        case AtOnce():
+            messages = float(said.messages)
+        case _:
+            count = getattr(said, "messages", None)
+            count = len(count) if isinstance(count, list) else count
+            messages = float(count or (scenario.end or 0) / getattr(said, "interval", 1))
+    return 100.0 + messages * members
+
+
+def warm(spark: SparkSession) -> None:
+    """Let every worker load Trellis before the clock starts."""
+    many = cores(spark)
+    spark.sparkContext.parallelize(range(many), many).foreach(load_everything)
+
+
+def load_everything(_: int) -> None:
+    import trellis.sim  # noqa: F401
+
+    time.sleep(0.1)  # so that no worker gets two of these
+
+
+def carry_out(spark: SparkSession, chunks: list[list[bytes]], look: Callable[[], object]) -> None:
+    """One job, watched from here: progress is what stands on the disk, not what Spark believes."""
+    context = spark.sparkContext
+    group = f"sweep-{os.getpid()}-{time.monotonic_ns()}"
+    failure: list[Exception] = []
+
+    def job() -> None:
+        context.setJobGroup(group, "sweep", interruptOnCancel=True)
+        try:
+            context.parallelize(chunks, len(chunks)).foreach(work_off)
+        except Exception as error:  # told in the caller's thread
+            failure.append(error)
+
+    thread = threading.Thread(target=job, daemon=True)
+    thread.start()
+    try:
+        while thread.is_alive():
+            thread.join(LOOK_SECONDS)
+            look()
+    except BaseException:
+        context.cancelJobGroup(group)
+        raise
+    if failure:
+        raise PipelineError(f"Spark gave up the sweep ({brief(failure[0])}); start it again to go on") from failure[0]
+
+
+def read_parts(spark: SparkSession, out: Path, wanted: set[str]) -> DataFrame:
+    """What is finished, and only of this grid."""
+    import pyarrow.dataset as ds
+
+    files = [str(part_of(out, run)) for run in sorted(wanted)]
+    missing = next((file for file in files if not Path(file).exists()), None)
+    if missing is not None:
+        raise PipelineError(f"{missing}: the scenario was not finished; start the sweep again to go on")
+    return spark.createDataFrame(ds.dataset(files, schema=PART).to_table())
+
+
+def account(spark: SparkSession, out: Path, todo: list[Point], scenarios: int, wall: float) -> Swept:
+    runs, timings = tables.read(spark, out, "runs"), tables.read(spark, out, "timings")
+    seconds = {row["run"]: row["seconds"] for row in timings.toArrow().to_pylist()}
+    spent = sum(seconds[point.run] for point in todo)
+    failed = runs.where("error != ''").count()
+    return Swept(scenarios, len(todo), failed, wall, spent / (wall * cores(spark)) if todo else None)
