@@ -30,11 +30,14 @@ STYLE = (
 .plot { margin: 0; } .plot svg { min-width: 620px; }
 .plot figcaption { font-weight: 600; margin-bottom: 6px; }
 .plot svg .label { font-size: 11px; } .plot svg .vertical { text-anchor: middle; }
-.legend { display: flex; flex-wrap: wrap; gap: 4px 18px; margin: 8px 0 0; padding: 0; list-style: none; font-size: 13px; }
+.legend { display: flex; flex-wrap: wrap; gap: 4px 18px; margin: 8px 0 0; padding: 0; list-style: none;
+  font-size: 13px; }
 .legend li { cursor: default; display: flex; align-items: center; gap: 7px; }
-.legend i { width: 12px; height: 12px; border-radius: 3px; background: var(--c); border: 2px solid var(--c); box-sizing: border-box; }
+.legend i { width: 12px; height: 12px; border-radius: 3px; background: var(--c); border: 2px solid var(--c);
+  box-sizing: border-box; }
 .legend .theirs i { background: none; border-style: dashed; }
-.series path { fill: none; stroke: var(--c); stroke-width: 2; } .series .mark { fill: var(--c); stroke: var(--c); stroke-width: 2; }
+.series path { fill: none; stroke: var(--c); stroke-width: 2; }
+.series .mark { fill: var(--c); stroke: var(--c); stroke-width: 2; }
 .series .error { stroke: var(--c); stroke-width: 1.5; opacity: .8; }
 .theirs .mark { fill: var(--card); stroke-dasharray: 3 2; } .odd path { stroke-dasharray: 6 4; }
 .series g:hover .mark { stroke: var(--ink); } .series { transition: opacity .15s; }
@@ -63,15 +66,14 @@ class Axis(NamedTuple):
 def draw(chart: Chart) -> str:
     """A figure with its caption, its legend and its note."""
     filled = [series for series in chart.series if series.points]
-    if not any(not series.published for series in filled):
-        return (
-            f'<figure class="plot"><figcaption>{escape(chart.title)}</figcaption><p>Not run at this scale.</p></figure>'
-        )
+    title = escape(chart.title)
+    if all(series.published for series in filled):
+        return f'<figure class="plot"><figcaption>{title}</figcaption><p>Not run at this scale.</p></figure>'
     picture = lines(chart, filled) if chart.kind == "lines" else bars(chart, filled)
     note = f'<p class="soft">{escape(chart.note)}</p>' if chart.note else ""
     return (
-        f'<figure class="plot"><figcaption>{escape(chart.title)}</figcaption><svg viewBox="0 0 {WIDTH} {HEIGHT}" role="img" '
-        f'aria-label="{escape(chart.title)}">{picture}</svg>{legend(filled)}{note}</figure>'
+        f'<figure class="plot"><figcaption>{title}</figcaption><svg viewBox="0 0 {WIDTH} {HEIGHT}" role="img" '
+        f'aria-label="{title}">{picture}</svg>{legend(filled)}{note}</figure>'
     )
 
 
@@ -128,9 +130,10 @@ def bars(chart: Chart, series: list[Series]) -> str:
             x = LEFT + (names.index(name) + 0.5) * group + (number - len(series) / 2) * wide
             top = up.at(found.mean)
             about = f"{one.name}, {name}: {told(found.mean)}{sure(found)}"
-            place = f'x="{x + 1.5:.1f}" y="{top:.1f}" width="{max(1.0, wide - 3):.1f}" height="{max(0.5, up.start - top):.1f}"'
+            size = f'width="{max(1.0, wide - 3):.1f}" height="{max(0.5, up.start - top):.1f}"'
             label = f'<text class="label" x="{x + wide / 2:.1f}" y="{top - 5:.1f}">{told(found.mean)}</text>'
-            body += f'<g><title>{escape(about)}</title><rect class="mark" {place}/>{error(x + wide / 2, found, up)}'
+            body += f'<g><title>{escape(about)}</title><rect class="mark" x="{x + 1.5:.1f}" y="{top:.1f}" {size}/>'
+            body += error(x + wide / 2, found, up)
             body += f"{label if wide >= 6.4 * len(told(found.mean)) else ''}</g>"
         body += "</g>"
     return body

@@ -16,13 +16,17 @@ from trellis.report.style import framed, tiles
 STYLE = """
 h2 { margin-top: 48px; font-size: 21px; } h2 a, .claims a { color: inherit; text-decoration-color: var(--line); }
 h3 { font-size: 15px; margin: 20px 0 6px; }
-.charts { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(100%, 500px), 1fr)); gap: 14px; margin: 12px 0; }
+.charts { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(100%, 500px), 1fr)); gap: 14px;
+  margin: 12px 0; }
 .charts .wide { grid-column: 1 / -1; }
 .claims { width: 100%; font-size: 14px; } .claims td, .claims th { vertical-align: top; padding: 5px 14px 5px 0; }
-.claims td { border-top: 1px solid var(--line); } .claims .figure td { font-weight: 600; padding-top: 14px; border-top: 0; }
+.claims td { border-top: 1px solid var(--line); }
+.claims .figure td { font-weight: 600; padding-top: 14px; border-top: 0; }
 .claims .n { text-align: right; white-space: nowrap; font-variant-numeric: tabular-nums; }
-.claims .verdict { white-space: nowrap; } .claims .reason { color: var(--soft); font-size: 13px; }
-.unrun { color: var(--soft); } .numbers { font-size: 13px; margin-top: 8px; } .numbers td, .numbers th { white-space: nowrap; }
+.claims .verdict { white-space: nowrap; }
+.claims .reason td { color: var(--soft); font-size: 13px; border-top: 0; padding-top: 0; max-width: 60em; }
+.unrun { color: var(--soft); } .numbers { font-size: 13px; margin-top: 8px; }
+.numbers td, .numbers th { white-space: nowrap; }
 .numbers i { color: var(--soft); } details { margin-top: 10px; }
 """ + PLOTS  # fmt: skip
 
@@ -58,9 +62,10 @@ def reproduction(paper: str, scale: Scale, outcomes: Sequence[Outcome]) -> str:
         (f"{sum(outcome.packets for outcome in outcomes):,}", "packets in them"),
     ]
     body = f"""<h1>{escape(paper)}: the published figures beside ours</h1>
-<p>Scale <code>{escape(scale)}</code>. A published figure is held when ours is within 3% of it, or on the right side of it where the paper says at
-most or at least. The rule was fixed before the runs; nothing is tuned. Where the described model does not give a published figure, the
-reason stands beside it. Hollow marks are the points that the papers print; their drawn curves are not digitised.</p>
+<p>Scale <code>{escape(scale)}</code>. A published figure is held when ours is within 3% of it, or on the right
+side of it where the paper says at most or at least. The rule was fixed before the runs; nothing is tuned. Where the
+described model does not give a published figure, the reason stands beside it. Hollow marks are the points that the
+papers print; their drawn curves are not digitised.</p>
 {tiles(shown)}
 <h2>All claims</h2><div class="card">{overview(outcomes)}</div>
 {"".join(section(outcome) for outcome in outcomes)}"""
@@ -72,9 +77,8 @@ def overview(outcomes: Sequence[Outcome]) -> str:
     for outcome in outcomes:
         experiment, counts = outcome.experiment, tally(outcome.verdicts)
         link = f'<a href="#{experiment.id}">{escape(experiment.title)}</a>'
-        rows.append(
-            f'<tr class="figure"><td colspan="5">{link} <span class="soft">{counts.held} of {counts.claims} held</span></td></tr>'
-        )
+        share = f'<span class="soft">{counts.held} of {counts.claims} held</span>'
+        rows.append(f'<tr class="figure"><td colspan="5">{link} {share}</td></tr>')
         rows += [f"<tr>{cells(verdict)}</tr>" for verdict in outcome.verdicts]
     return f'<table class="claims">{HEAD}{"".join(rows)}</table>'
 
@@ -104,12 +108,13 @@ def section(outcome: Outcome) -> str:
     experiment = outcome.experiment
     charts = "".join(f'<div class="card{wide(chart)}">{draw(chart)}{numbers(chart)}</div>' for chart in outcome.charts)
     rows = "".join(
-        f'<tr>{cells(verdict)}</tr><tr class="reason"><td colspan="5" class="reason" style="border-top:0;padding-top:0">{escape(because(verdict))}</td></tr>'
+        f'<tr>{cells(verdict)}</tr><tr class="reason"><td colspan="5">{escape(because(verdict))}</td></tr>'
         for verdict in outcome.verdicts
     )
     return f"""
 <h2 id="{escape(experiment.id)}">{escape(experiment.title)}</h2>
-<p>{escape(experiment.source)}. {code(experiment.about)} This scale: {escape(outcome.sizes)}, {outcome.packets:,} packets.</p>
+<p>{escape(experiment.source)}. {code(experiment.about)}
+This scale: {escape(outcome.sizes)}, {outcome.packets:,} packets.</p>
 <div class="charts">{charts}</div>
 <div class="card"><table class="claims">{HEAD}{rows}</table></div>"""
 

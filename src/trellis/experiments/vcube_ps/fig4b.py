@@ -50,22 +50,28 @@ def charts(rows: Rows) -> list[Chart]:
 
 
 SETTLES = (
-    "43% is also what 4,096 nodes are said to give; the share settles at 42.7% with the size, because a tree of a quarter of a "
-    "cube's nodes needs a fixed share of forwarders"
+    "43% is also what 4,096 nodes are said to give; the share settles at 42.7% with the size, because a tree of a "
+    "quarter of a cube's nodes needs a fixed share of forwarders"
 )
 
 EXPERIMENT = Experiment(
     id="fig4b",
     title="Figure 4b: PUB messages of one publication",
     source="2018 Fig. 4(b), section 4.1; 2017 Fig. 4",
-    about="The runs of Figure 4a with 25% of the nodes subscribing. PUB counts the packets of the tree, without the hop to SRPT's "
-    "root: a reading that was taken because it fits the 2.7 (decision 0004), so that claim says nothing for the model.",
+    about="The runs of Figure 4a with 25% of the nodes subscribing. PUB counts the packets of the tree, without the "
+    "hop to SRPT's root: a reading that was taken because it fits the 2.7 (decision 0004), so that claim says nothing "
+    "for the model.",
     grids=one_publisher,
     claims=[
-        Claim("8 nodes: PUB of SRPT over VCube-PS", 2.7, lambda rows: times(rows, 8), "x",
-              why="two subscribers among eight nodes scatter widely; the exact mean over all roots and pairs is 2.714"),
+        Claim(
+            "8 nodes: PUB of SRPT over VCube-PS",
+            2.7,
+            lambda rows: times(rows, 8),
+            "x",
+            why="two subscribers among eight nodes scatter widely; the exact mean over all roots and pairs is 2.714",
+        ),
         Claim("1,024 nodes: VCube-PS sends fewer PUB", 43.0, lambda rows: fewer(rows, 1024), "%", why=SETTLES),
         Claim("4,096 nodes: VCube-PS sends fewer PUB", 43.0, lambda rows: fewer(rows, 4096), "%", why=SETTLES),
     ],
     charts=charts,
-)  # fmt: skip
+)

@@ -1,8 +1,8 @@
 """Causal barriers of a discussion, and what waiting for them costs.
 
 Source:   2018 section 4.3, Figure 6 and the text after it; 2017 section IV, "Ordering of messages".
-Departs:  the papers do not say how long a node thinks before it answers (t_w). Judged with t_w drawn in [0, 1000], the only
-          range that the papers give for a random time; two shorter ones are shown beside it.
+Departs:  the papers do not say how long a node thinks before it answers (t_w). Judged with t_w drawn in
+          [0, 1000], the only range that the papers give for a random time; two shorter ones are shown beside it.
 """
 
 from __future__ import annotations
@@ -48,7 +48,8 @@ def share(counts: dict[int, int], test: Callable[[int], bool]) -> float:
 
 
 def over_50(row: Row) -> float:
-    return sum(count for delay, count in row["delays"].items() if delay > 50)
+    counts: dict[int, int] = row["delays"]
+    return sum(count for delay, count in counts.items() if delay > 50)
 
 
 def judged(openers: int, value: Callable[[Row], float]) -> Callable[[Rows], Interval | None]:
@@ -114,34 +115,77 @@ def thinking_chart(rows: Rows) -> Chart:
 
 
 THINKING = (
-    "the papers do not give the thinking time t_w on which it depends; with t_w up to 1000 the first answers are everywhere before the "
-    "last nodes speak. The chart shows shorter ones; none was chosen by fit"
+    "the papers do not give the thinking time t_w on which it depends; with t_w up to 1000 the first answers are "
+    "everywhere before the last nodes speak. The chart shows shorter ones; none was chosen by fit"
 )
 DELAY = (
-    "a message waits only when it overtakes one that it follows, and with one u.t. of service that is rare once the answers are "
-    "spread over 1000 u.t.; the delay depends on t_w, which the papers do not give"
+    "a message waits only when it overtakes one that it follows, and with one u.t. of service that is rare once the "
+    "answers are spread over 1000 u.t.; the delay depends on t_w, which the papers do not give"
 )
 
 EXPERIMENT = Experiment(
     id="fig6",
     title="Figure 6: causal barriers of a discussion",
     source="2018 Fig. 6 and section 4.3; 2017 Fig. 6",
-    about="256 nodes, all subscribe. One node (or ten) speaks at time 0; whoever has delivered all openings thinks for a time drawn in "
-    "[0, t_w] and answers once. VCube-PS is `vcube` with causal order: with one message per source its packets and barriers are those of the "
-    "printed algorithm. Counts are per run, the longest delay is over all runs.",
+    about="256 nodes, all subscribe. One node (or ten) speaks at time 0; whoever has delivered all openings thinks "
+    "for a time drawn in [0, t_w] and answers once. VCube-PS is `vcube` with causal order: with one message per "
+    "source its packets and barriers are those of the printed algorithm. Counts are per run, the longest delay is "
+    "over all runs.",
     grids=grids,
     claims=[
-        Claim("wait for 1: messages with one predecessor", 19.9, judged(1, messages(lambda size: size == 1)), "%", why=THINKING),
-        Claim("wait for 1: messages with fewer than 5", 51.6, judged(1, messages(lambda size: size < 5)), "%", why=THINKING),
-        Claim("wait for 10: messages with ten predecessors", 35.2, judged(10, messages(lambda size: size == 10)), "%", why=THINKING),
-        Claim("wait for 10: messages with fewer than 15", 79.7, judged(10, messages(lambda size: size < 15)), "%", why=THINKING),
-        Claim("wait for 1: deliveries without delay", 87.2, judged(1, deliveries(lambda delay: delay == 0)), "%", why=DELAY),
-        Claim("wait for 1: deliveries delayed by less than 10 u.t.", 95.1, judged(1, deliveries(lambda delay: delay < 10)), "%", why=DELAY),
+        Claim(
+            "wait for 1: messages with one predecessor",
+            19.9,
+            judged(1, messages(lambda size: size == 1)),
+            "%",
+            why=THINKING,
+        ),
+        Claim(
+            "wait for 1: messages with fewer than 5",
+            51.6,
+            judged(1, messages(lambda size: size < 5)),
+            "%",
+            why=THINKING,
+        ),
+        Claim(
+            "wait for 10: messages with ten predecessors",
+            35.2,
+            judged(10, messages(lambda size: size == 10)),
+            "%",
+            why=THINKING,
+        ),
+        Claim(
+            "wait for 10: messages with fewer than 15",
+            79.7,
+            judged(10, messages(lambda size: size < 15)),
+            "%",
+            why=THINKING,
+        ),
+        Claim(
+            "wait for 1: deliveries without delay",
+            87.2,
+            judged(1, deliveries(lambda delay: delay == 0)),
+            "%",
+            why=DELAY,
+        ),
+        Claim(
+            "wait for 1: deliveries delayed by less than 10 u.t.",
+            95.1,
+            judged(1, deliveries(lambda delay: delay < 10)),
+            "%",
+            why=DELAY,
+        ),
         Claim("wait for 1: deliveries delayed by more than 50 u.t., of 65,280", 81.0, judged(1, over_50), why=DELAY),
         Claim("wait for 1: longest delay", 150.0, longest(1), " u.t.", why=DELAY),
-        Claim("wait for 10: deliveries without delay", 84.2, judged(10, deliveries(lambda delay: delay == 0)), "%", why=DELAY),
+        Claim(
+            "wait for 10: deliveries without delay",
+            84.2,
+            judged(10, deliveries(lambda delay: delay == 0)),
+            "%",
+            why=DELAY,
+        ),
         Claim("wait for 10: deliveries delayed by more than 50 u.t., of 65,280", 457.0, judged(10, over_50), why=DELAY),
         Claim("wait for 10: longest delay", 187.0, longest(10), " u.t.", why=DELAY),
     ],
     charts=lambda rows: [barrier_chart(rows), delay_chart(rows), thinking_chart(rows)],
-)  # fmt: skip
+)

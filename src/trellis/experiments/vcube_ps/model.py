@@ -2,9 +2,9 @@
 
 Source:   section 4 of both papers ("2017": arXiv 1706.08302, "2018": JPDC 2018).
 
-**Which overlay stands for VCube-PS.** `vcube-printed` is the papers' algorithm to the letter, `vcube` the repaired one. Where
-every node publishes at most once and nobody comes or goes, both send the same packets at the same times (a test holds
-them to it), and `vcube` starts faster at 4,096 nodes: Figures 4, 5, 6, 9 and Table 1 run it. Where the algorithm
+**Which overlay stands for VCube-PS.** `vcube-printed` is the papers' algorithm to the letter, `vcube` the repaired one.
+Where every node publishes at most once and nobody comes or goes, both send the same packets at the same times (a test
+holds them to it), and `vcube` starts faster at 4,096 nodes: Figures 4, 5, 6, 9 and Table 1 run it. Where the algorithm
 itself shows (a source's second message waits for the acknowledgements of its first; churn), the printed form is run.
 """
 

@@ -30,8 +30,8 @@ CLASSES = {
 }
 PUBLISHED: dict[str, list[float]] = {VCUBE: [0, 0, 0, 495, 510, 19, 0, 0], SRPT: [512, 448, 60, 3, 0, 0, 0, 1]}
 ROOT = (
-    "the paper prints an average of 9,240 with a deviation of 4,617, and in the table the class (4096, 8192]. Ours has a mean near 4,600 and "
-    "a longest queue of about 9,230: the printed pair is the longest queue and the mean"
+    "the paper prints an average of 9,240 with a deviation of 4,617, and in the table the class (4096, 8192]. Ours "
+    "has a mean near 4,600 and a longest queue of about 9,230: the printed pair is the longest queue and the mean"
 )
 
 
@@ -88,18 +88,23 @@ EXPERIMENT = Experiment(
     id="table1",
     title="Table 1: queues of the nodes",
     source="2018 Table 1, section 4.2; 2017 Table I",
-    about="The runs of Figure 5a with 1,024 nodes that all publish. A node's average is taken over its PUB packets: the queue "
-    "that each found, itself included. The papers do not say what they average over; this reading was chosen because it gives the SRPT "
-    "column to the node.",
+    about="The runs of Figure 5a with 1,024 nodes that all publish. A node's average is taken over its PUB packets: "
+    "the queue that each found, itself included. The papers do not say what they average over; this reading was "
+    "chosen because it gives the SRPT column to the node.",
     grids=many_publishers,
     claims=[
         *(in_class(VCUBE, name, figure) for name, figure in zip(CLASSES, PUBLISHED[VCUBE], strict=True)),
-        Claim("VCube-PS: share of nodes with an average queue in (4, 16]", 98.0, share_of_vcube, "%",
-              why=ACKS.format(n="1,024", p="2,046")),
+        Claim(
+            "VCube-PS: share of nodes with an average queue in (4, 16]",
+            98.0,
+            share_of_vcube,
+            "%",
+            why=ACKS.format(n="1,024", p="2,046"),
+        ),
         *(in_class(SRPT, name, figure) for name, figure in zip(CLASSES, PUBLISHED[SRPT], strict=True)),
         Claim("SRPT: average queue of the root", 9240.0, root_mean, " packets", why=ROOT),
         Claim("SRPT: longest queue of the root (printed as its average)", 9240.0, root_longest, " packets"),
         Claim("SRPT: average queue of the root (printed as its deviation)", 4617.0, root_mean, " packets"),
     ],
     charts=charts,
-)  # fmt: skip
+)

@@ -1,6 +1,6 @@
 """A burst of churn.
 
-Source:   2017 section IV, "Scenario with dynamics of subscriptions", Table II. (The 2018 paper replaces it by Figure 8.)
+Source:   2017 section IV, "Scenario with dynamics of subscriptions", Table II; the 2018 paper has Figure 8 instead.
 """
 
 from __future__ import annotations
@@ -58,9 +58,9 @@ def arrived(rows: Rows) -> Interval | None:
 
 
 WAVES = (
-    "the text sends one message after the acknowledgements of the last, a round trip of some 1,650 u.t.; by then every UNS has been "
-    "everywhere, so that only the first of 256 waves can meet a leaver. The published figure is {each:.0f} messages for each of the "
-    "{leavers} leavers: that needs a publisher that does not wait"
+    "the text sends one message after the acknowledgements of the last, a round trip of some 1,650 u.t.; by then "
+    "every UNS has been everywhere, so that only the first of 256 waves can meet a leaver. The published figure is "
+    "{each:.0f} messages for each of the {leavers} leavers: that needs a publisher that does not wait"
 )
 
 
@@ -101,8 +101,9 @@ EXPERIMENT = Experiment(
     id="table2",
     title="Table II of 2017: a burst of churn",
     source="2017 Table II, section IV",
-    about="75% of the nodes subscribe; at time 0 one of them publishes 256 messages, one wave at a time, while 12.5% or 25% of the subscribers "
-    "leave and as many others join. VCube-PS is `vcube-printed` with causal order: churn is where the algorithm itself shows.",
+    about="75% of the nodes subscribe; at time 0 one of them publishes 256 messages, one wave at a time, while 12.5% "
+    "or 25% of the subscribers leave and as many others join. VCube-PS is `vcube-printed` with causal order: churn is "
+    "where the algorithm itself shows.",
     grids=grids,
     claims=[
         *(false_claim(*point) for point in POINTS),
@@ -111,4 +112,4 @@ EXPERIMENT = Experiment(
         Claim("25% churn, 1,024 nodes: deliveries of the 196,608 that were due", 97.5, arrived, "%"),
     ],
     charts=charts,
-)  # fmt: skip
+)
