@@ -2,7 +2,7 @@
 
     python bench/sweep.py [--scenarios 200] [--master local[2]] [--json]
 
-Scenarios of about a tenth of a second each: the share of all cores' time, from the first task to the last, that is spent
+Scenarios of about a tenth of a second each: the share of all cores' time, from the first task to the last, spent
 running and measuring scenarios. The rest is Spark's. Starting the session is told apart.
 """
 
