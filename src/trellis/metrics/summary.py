@@ -45,7 +45,7 @@ def interval(values: Sequence[float]) -> Interval:
 
 
 # The 97.5% quantile of Student's t, by degrees of freedom: it is far from the expansion below for the first few.
-FEW = (12.7062, 4.3027, 3.1824, 2.7764, 2.5706, 2.4469)
+FEW = (12.7062, 4.3027, 3.1824, 2.7764, 2.5706, 2.4469, 2.3646, 2.3060, 2.2622, 2.2281)
 
 
 def student_t(degrees: int) -> float:

