@@ -18,7 +18,7 @@ h2 { margin-top: 48px; font-size: 21px; } h2 a, .claims a { color: inherit; text
 h3 { font-size: 15px; margin: 20px 0 6px; }
 .charts { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(100%, 500px), 1fr)); gap: 14px;
   margin: 12px 0; }
-.charts .wide { grid-column: 1 / -1; }
+.charts .wide { grid-column: 1 / -1; } .charts > :only-child:not(.wide) { max-width: 800px; }
 .claims { width: 100%; font-size: 14px; } .claims td, .claims th { vertical-align: top; padding: 5px 14px 5px 0; }
 .claims td { border-top: 1px solid var(--line); }
 .claims .figure td { font-weight: 600; padding-top: 14px; border-top: 0; }

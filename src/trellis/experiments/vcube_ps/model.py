@@ -73,6 +73,9 @@ def many_publishers(scale: str) -> list[Grid]:
     if scale == "paper":
         axes = {OVERLAY: [VCUBE, SRPT], PUBLISHERS: [0.25, 1.0], NODES: sizes(4096)}
         return [grid("many-publishers", base, RUNS, axes=axes)]
-    small = {OVERLAY: [VCUBE, SRPT], PUBLISHERS: [0.25, 1.0], NODES: sizes(256)}
-    large = {OVERLAY: [VCUBE, SRPT], PUBLISHERS: [0.25, 1.0], NODES: [512, 1024]}
-    return [grid("many-publishers", base, 5, axes=small), grid("many-publishers-large", base, 1, axes=large)]
+    both = {OVERLAY: [VCUBE, SRPT], PUBLISHERS: [0.25, 1.0]}
+    return [
+        grid("many-publishers", base, RUNS, axes=both | {NODES: sizes(64)}),
+        grid("many-publishers-256", base, 5, axes=both | {NODES: [128, 256]}),
+        grid("many-publishers-1024", base, 1, axes=both | {NODES: [512, 1024]}),
+    ]
