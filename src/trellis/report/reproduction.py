@@ -10,15 +10,15 @@ import msgspec
 from trellis.experiments import Outcome, Scale, Verdict
 from trellis.experiments.chart import Chart, Series
 from trellis.report.plot import STYLE as PLOTS
-from trellis.report.plot import draw, told
+from trellis.report.plot import draw, is_wide, told
 from trellis.report.style import framed, tiles
 
 STYLE = """
 h2 { margin-top: 48px; font-size: 21px; } h2 a, .claims a { color: inherit; text-decoration-color: var(--line); }
 h3 { font-size: 15px; margin: 20px 0 6px; }
-.charts { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(100%, 500px), 1fr)); gap: 14px;
+.charts { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(100%, 460px), 1fr)); gap: 14px;
   margin: 12px 0; }
-.charts .wide { grid-column: 1 / -1; } .charts > :only-child:not(.wide) { max-width: 800px; }
+.charts .wide { grid-column: 1 / -1; } .charts > :only-child:not(.wide) { max-width: 640px; }
 .claims { width: 100%; font-size: 14px; } .claims td, .claims th { vertical-align: top; padding: 5px 14px 5px 0; }
 .claims td { border-top: 1px solid var(--line); }
 .claims .figure td { font-weight: 600; padding-top: 14px; border-top: 0; }
@@ -91,7 +91,7 @@ HEAD = (
 def cells(verdict: Verdict) -> str:
     sign = {"close": "", "at most": "≤ ", "at least": "≥ "}[verdict.rule]
     ours = "-" if verdict.measured is None else f"{told(verdict.measured)}{escape(verdict.unit)}"
-    off = "" if verdict.difference is None else f"{verdict.difference:+.1%}"
+    off = "" if verdict.difference is None or verdict.rule != "close" else f"{round(verdict.difference, 3) + 0.0:+.1%}"
     return (
         f'<td>{escape(verdict.claim)}</td><td class="n">{sign}{told(verdict.published)}{escape(verdict.unit)}</td>'
         f'<td class="n">{ours}</td><td class="n">{off}</td><td class="verdict">{word(verdict)}</td>'
@@ -106,7 +106,10 @@ def word(verdict: Verdict) -> str:
 
 def section(outcome: Outcome) -> str:
     experiment = outcome.experiment
-    charts = "".join(f'<div class="card{wide(chart)}">{draw(chart)}{numbers(chart)}</div>' for chart in outcome.charts)
+    charts = "".join(
+        f'<div class="card{" wide" if is_wide(chart) else ""}">{draw(chart)}{numbers(chart)}</div>'
+        for chart in outcome.charts
+    )
     rows = "".join(
         f'<tr>{cells(verdict)}</tr><tr class="reason"><td colspan="5">{escape(because(verdict))}</td></tr>'
         for verdict in outcome.verdicts
@@ -129,12 +132,6 @@ def code(text: str) -> str:
     """What stands between back quotes is a name."""
     parts = [escape(part) for part in text.split("`")]
     return "".join(f"<code>{part}</code>" if n % 2 else part for n, part in enumerate(parts))
-
-
-def wide(chart: Chart) -> str:
-    """A chart with many bars takes the whole row."""
-    many = sum(len(series.points) for series in chart.series) > 24 and chart.kind == "bars"
-    return " wide" if many else ""
 
 
 def numbers(chart: Chart) -> str:
