@@ -68,14 +68,12 @@ def table(world, spark, tmp_path_factory):
     return spark.read.schema(f"{spark_ddl()}, run STRING").parquet(place.as_uri())
 
 
-def on_spark(table, audits, quiet, work) -> dict[str, dict[str, list[Witness]]]:
-    """Audit -> run -> witnesses."""
-    found = {}
-    for audit, witnesses in judge(table, audits, quiet, work).items():
-        assert witnesses.columns == WITNESS
-        found[audit] = defaultdict(list)
-        for row in witnesses.orderBy("run", *IN_ORDER).collect():
-            found[audit][row.run].append(witness_of(row))
+def told(witnesses) -> dict[str, list[Witness]]:
+    """The witnesses of each run, in order."""
+    assert witnesses.columns == WITNESS
+    found = defaultdict(list)
+    for row in witnesses.orderBy("run", *IN_ORDER).collect():
+        found[row.run].append(witness_of(row))
     return found
 
 
@@ -111,7 +109,8 @@ def test_every_kind_of_planted_violation_is_noticed(world, plain):
 
 @pytest.fixture(scope="module")
 def found(table, tmp_path_factory):
-    return on_spark(table, AUDITS, True, tmp_path_factory.mktemp("work"))
+    judged = judge(table, AUDITS, True, tmp_path_factory.mktemp("work"))
+    return {audit: told(witnesses) for audit, witnesses in judged.items()}
 
 
 @pytest.mark.parametrize("audit", AUDITS)
@@ -122,14 +121,11 @@ def test_the_audit_on_spark_finds_what_the_plain_one_finds(audit, plain, found):
 def test_runs_that_were_cut_short_owe_what_they_had_settled_and_are_not_judged_for_what_is_stuck(
     world, table, tmp_path
 ):
-    found = on_spark(table, ["lost", "stuck"], False, tmp_path)
-    assert found == {"lost": plainly(world, ["lost"], False)["lost"]}
-
-
-@pytest.mark.parametrize("quiet", [True, False])
-def test_the_pairs_behind_a_verdict_on_lost_are_counted_alike(world, table, tmp_path, quiet):
-    counted = {row.run: row["count"] for row in Case(table, quiet, tmp_path).pairs_checked().collect()}
-    assert counted == {name: pairs for name, t in world.traces.items() if (pairs := pairs_checked(t, quiet))}
+    assert list(judge(table.limit(0), ["lost", "stuck"], False, tmp_path / "none")) == ["lost"]
+    case = Case(table, False, tmp_path / "work")
+    assert told(case.witnesses("lost")) == plainly(world, ["lost"], False)["lost"]
+    pairs = {row.run: row["count"] for row in case.pairs_checked().collect()}
+    assert pairs == {name: count for name, trace in world.traces.items() if (count := pairs_checked(trace, False))}
 
 
 def test_a_trace_without_rows_has_no_witness_against_it(table, tmp_path):

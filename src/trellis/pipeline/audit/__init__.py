@@ -8,6 +8,7 @@ Assumes:  positions of one run are distinct, and go up along its log; a work dir
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import cached_property
 from pathlib import Path
 
 from pyspark.sql import DataFrame
@@ -27,6 +28,10 @@ class Case:
         self.messages = kept(integrity.messages(trace), work, "messages")
         self.subscriptions = kept(delivery.subscriptions(trace), work, "subscriptions")
 
+    @cached_property
+    def steps(self) -> DataFrame:
+        return kept(fifo.steps(self.trace), self.work, "steps")
+
     def witnesses(self, audit: str) -> DataFrame:
         """Every witness against one promise."""
         trace, said, work = self.trace, self.messages, self.work
@@ -34,17 +39,17 @@ class Case:
             case "creation":
                 return integrity.creation(trace, said, work)
             case "duplicate":
-                return integrity.duplicate(trace)
+                return integrity.duplicate(trace, self.steps, work)
             case "uninvited":
                 return integrity.uninvited(trace, work)
             case "fifo":
-                return fifo.fifo(trace)
+                return fifo.fifo(self.steps)
             case "causal":
                 return causal.causal(trace, said, work)
             case "lost":
-                return delivery.lost(trace, said, self.subscriptions, self.quiet, work)
+                return delivery.lost(trace, said, self.subscriptions, self.steps, self.quiet, work)
             case "stuck":
-                return delivery.stuck(trace, self.subscriptions)
+                return delivery.stuck(trace, self.subscriptions, work)
             case "total":
                 return total.total(trace, said, work)
         raise KeyError(audit)

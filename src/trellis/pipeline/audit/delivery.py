@@ -52,28 +52,33 @@ def checked(subscribers: DataFrame, said: DataFrame, quiet: bool) -> DataFrame:
     return born.join(subscribers, ["run", "topic"]).where(owed).groupBy("run").count()
 
 
-def lost(trace: DataFrame, said: DataFrame, subscribers: DataFrame, quiet: bool, work: Path) -> DataFrame:
-    """A message that never came to a steady subscriber.
+def lost(
+    trace: DataFrame, said: DataFrame, subscribers: DataFrame, stepped: DataFrame, quiet: bool, work: Path
+) -> DataFrame:
+    """A message that never came to a steady subscriber. `said` and `stepped` are what `messages` and `steps` gave.
 
-    The numbers of one origin that a node delivered, sorted, with a fence below the first and above the last one that
-    was published: what a node never got lies in a gap between two neighbours. Gaps are few where little is lost.
+    What a node never got of an origin was left out at some step, or lies above the highest number that it delivered,
+    and did not come late. Such gaps are few where little is lost.
     """
     born, owed = owed_to(subscribers, said, quiet)
-    ends = born.groupBy(*ORIGIN).agg(F.array(F.min("seq") - 1, F.max("seq") + 1).alias("ends"))
-    places = subscribers.where("confirmed IS NOT NULL").select(*PLACE).distinct()
-    fences = places.join(ends.withColumn("seq", F.explode("ends")), ["run", "topic"]).select(*AT_PLACE)
-    following = F.lead("seq").over(Window.partitionBy("node", *ORIGIN).orderBy("seq"))
-    gaps = (
-        of_kind(trace, "deliver")
-        .select(*AT_PLACE)
-        .unionByName(fences)
-        .withColumn("upto", following)
-        .where("upto > seq + 1")
-        .withColumnRenamed("seq", "after")
+    ends = born.groupBy(*ORIGIN).agg((F.min("seq") - 1).alias("low"), (F.max("seq") + 1).alias("upto"))
+    highest = of_kind(trace, "deliver").groupBy("node", *ORIGIN).agg(F.max("seq").alias("highest"))
+    above = (
+        subscribers.where("confirmed IS NOT NULL")
+        .select(*PLACE)
+        .distinct()
+        .join(ends, ["run", "topic"])
+        .join(highest, ["node", *ORIGIN], "left")
+        .select("node", *ORIGIN, F.coalesce("highest", "low").alias("after"), "upto")
     )
+    left_out = stepped.where("before IS NULL OR seq > before + 1").select(
+        "node", *ORIGIN, F.coalesce("before", F.lit(-1)).alias("after"), F.col("seq").alias("upto")
+    )
+    gaps = above.unionByName(left_out).where("upto > after + 1")
     missing = kept(
         gaps.join(born, ORIGIN)
         .where("seq > after AND seq < upto")
+        .join(stepped.where("seq < before").select(*AT_PLACE), AT_PLACE, "left_anti")
         .join(subscribers.drop("number"), PLACE)
         .where(owed)
         .select(*AT_PLACE, "published_at", "since", "left"),
@@ -104,14 +109,19 @@ def copies_of(trace: DataFrame) -> DataFrame:
     return came.unionByName(of_kind(trace, "skip").select(*cells, F.lit(-1).alias("copies")))
 
 
-def stuck(trace: DataFrame, subscribers: DataFrame) -> DataFrame:
+def stuck(trace: DataFrame, subscribers: DataFrame, work: Path) -> DataFrame:
     """A message that came and is still held back when nothing is left to happen; or no confirmation ever came.
 
     Copies and deliveries of a message at a node meet in one aggregate, not in a join.
     """
     standing = subscribers.where("left IS NULL")
     held = copies_of(trace).join(standing.select(*PLACE, "since"), PLACE).where("position > since").drop("since")
-    delivered = of_kind(trace, "deliver").select(*AT_PLACE, "position", "at", F.lit(None).cast("int").alias("copies"))
+    somewhere = kept(held.select(*PLACE).distinct(), work, "held")  # a trace need not tell of packets
+    delivered = (
+        of_kind(trace, "deliver")
+        .join(somewhere, PLACE, "left_semi")
+        .select(*AT_PLACE, "position", "at", F.lit(None).cast("int").alias("copies"))
+    )
     came = F.when(F.col("copies") > 0, F.col("position"))
     ends = needed(trace).groupBy("run").agg(F.max_by("at", "position").alias("end"))
     waiting = (

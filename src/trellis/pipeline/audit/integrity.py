@@ -7,7 +7,7 @@ from pathlib import Path
 from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
 
-from trellis.pipeline.audit.columns import MESSAGE, carried, kept, name, of_kind, witnesses
+from trellis.pipeline.audit.columns import MESSAGE, ORIGIN, carried, kept, name, of_kind, witnesses
 
 
 def messages(trace: DataFrame) -> DataFrame:
@@ -32,12 +32,14 @@ def creation(trace: DataFrame, said: DataFrame, work: Path) -> DataFrame:
     return witnesses("creation", found, "node ", F.col("node"), " delivered ", name(), ", which nobody published")
 
 
-def duplicate(trace: DataFrame) -> DataFrame:
-    """A message delivered twice at one node."""
-    copies = Window.partitionBy("node", *MESSAGE).orderBy("position")
+def duplicate(trace: DataFrame, stepped: DataFrame, work: Path) -> DataFrame:
+    """A message delivered twice at one node. `stepped` is what `steps` gave: what comes again does not come next."""
+    late = kept(stepped.where("seq <= before").select("node", *MESSAGE).distinct(), work, "late_or_again")
+    copies = Window.partitionBy("seq", "node", *ORIGIN).orderBy("position")
     found = (
         of_kind(trace, "deliver")
         .select("node", *MESSAGE, "position", "at")
+        .join(late, ["node", *MESSAGE], "left_semi")
         .withColumns({"number": F.row_number().over(copies), "first": F.min("position").over(copies)})
         .where("number > 1")
     )
