@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: setup demo test check swarm bench clean
+.PHONY: setup demo test check swarm bench reproduce clean
 
 setup: .venv/ready
 
@@ -31,7 +31,9 @@ swarm: setup  ## the long form of the swarm tests
 bench: setup  ## every figure a ratio in one run
 	$(BIN)/python bench/reference.py
 	$(BIN)/python bench/window.py
-	$(BIN)/python bench/figures.py
+
+reproduce: setup  ## the papers' figures beside ours, as a page: some minutes on two cores
+	$(BIN)/trellis reproduce vcube-ps --out out/vcube-ps
 
 clean:
 	rm -rf .venv out build

@@ -20,6 +20,7 @@ ORDER = [
     "metrics",
     "swarm",
     "pipeline",
+    "experiments",
     "report",
     "cli",
 ]
@@ -49,6 +50,8 @@ def room(name: str) -> str | None:
     parts = name.split(".")
     if parts[0] != "trellis" or len(parts) == 1 or parts[1] == "__version__":
         return None
+    if parts[1] == "__main__":
+        return "cli"
     return "vocabulary" if parts[1] in VOCABULARY else parts[1]
 
 

@@ -1,4 +1,4 @@
-"""Published figures that the papers' model determines (`bench/figures.py` runs all of them 40 times)."""
+"""Published figures that the papers' model determines (`trellis reproduce vcube-ps` runs all of them)."""
 
 from __future__ import annotations
 

@@ -46,8 +46,15 @@ def hits(trace: Trace, quiet: bool = True) -> Hits:
                 due &= until[id] != NEVER
             pairs = (id * WIDTH + node)[due]
             owed += len(pairs)
-            made += int(np.isin(pairs, got).sum())
+            made += found_in(got, pairs)
     return Hits(owed, made)
+
+
+def found_in(ascending: Numbers, wanted: Numbers) -> int:
+    """How many are there. `np.isin` would sort both again for every topic."""
+    at = np.searchsorted(ascending, wanted)
+    known = at < len(ascending)
+    return int((ascending[at[known]] == wanted[known]).sum())
 
 
 WIDTH = 1 << 21  # more than there are nodes

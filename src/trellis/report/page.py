@@ -7,33 +7,18 @@ from typing import Any
 
 from trellis.audit import SAYS
 from trellis.metrics.latency import latencies
+from trellis.report.style import framed, tiles
 from trellis.report.svg import draw_histogram, draw_tree, tree_of
 from trellis.sim import Run
 from trellis.trace.story import story, tell
 from trellis.words import MessageId
 
 STYLE = """
-:root { color-scheme: light dark; --ink: #1d2a22; --soft: #5c6b62; --paper: #fbfcf9; --card: #ffffff; --line: #d9e0d8;
-  --leaf: #3f8f5b; --root: #c2571a; --bad: #b3261e; }
-@media (prefers-color-scheme: dark) { :root { --ink: #e6ece7; --soft: #9fb0a5; --paper: #141a16; --card: #1c241f;
-  --line: #33403a; --leaf: #6cc08b; --root: #f0935a; --bad: #ff8a80; } }
-body { margin: 0; background: var(--paper); color: var(--ink); font: 15px/1.5 system-ui, sans-serif; }
-main { max-width: 1120px; margin: 0 auto; padding: 32px 20px 64px; }
-h1 { font-size: 28px; margin: 0 0 4px; } h2 { font-size: 18px; margin: 36px 0 8px; }
-p, .soft { color: var(--soft); } code, pre { font: 13px/1.55 ui-monospace, monospace; }
-.card { background: var(--card); border: 1px solid var(--line); border-radius: 10px; padding: 16px; overflow-x: auto; }
-.tiles { display: grid; grid-template-columns: repeat(auto-fit, minmax(150px, 1fr)); gap: 12px; margin-top: 20px; }
-.tile b { display: block; font-size: 22px; } .tile span { color: var(--soft); font-size: 13px; }
-table { border-collapse: collapse; } td, th { text-align: left; padding: 3px 18px 3px 0; }
-.kept { color: var(--leaf); } .broken { color: var(--bad); font-weight: 600; }
-svg { display: block; width: 100%; min-width: 860px; height: auto; }
-summary { cursor: pointer; }
-svg text { fill: var(--soft); font-size: 12px; text-anchor: middle; }
-svg .y { text-anchor: end; } .edges path { fill: none; stroke: var(--line); stroke-width: 1.5; }
+svg { min-width: 860px; }
+.edges path { fill: none; stroke: var(--line); stroke-width: 1.5; }
 .node circle { fill: var(--leaf); } .root circle { fill: var(--root); }
 .node text, .root text { fill: #fff; font-size: 10px; }
 .bars rect { fill: var(--leaf); } .bars g:hover rect, .node:hover circle { fill: var(--root); }
-.grid line { stroke: var(--line); }
 """
 
 
@@ -56,7 +41,7 @@ def page(run: Run, found: dict[str, Any], tree_id: MessageId, story_id: MessageI
         for name, count in found["violations"].items()
     )
     latency = found["delivery_latency"]
-    tiles = [
+    shown = [
         (f"{scenario.nodes.count}", "nodes"),
         (f"{found['published']:,}", "messages published"),
         (f"{found['deliveries']:,}", "deliveries"),
@@ -64,14 +49,10 @@ def page(run: Run, found: dict[str, Any], tree_id: MessageId, story_id: MessageI
         (f"{sum(found['sent'].values()):,}", "packets sent"),
         (f"{found['queue']['max']}", "longest outgoing queue"),
     ]
-    shown = "".join(f"<div class='card tile'><b>{escape(b)}</b><span>{escape(s)}</span></div>" for b, s in tiles)
-    return f"""<!doctype html>
-<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
-<title>Trellis: {escape(scenario.name)}</title><style>{STYLE}</style></head><body><main>
-<h1>{escape(scenario.name)}</h1>
+    body = f"""<h1>{escape(scenario.name)}</h1>
 <p>{escape(scenario.stack.ordering)} order over <code>{escape(scenario.stack.overlay)}</code>, seed {scenario.seed},
 digest <code>{found["digest"][:16]}</code>. The same scenario and seed give the same digest on any machine.</p>
-<div class="tiles">{shown}</div>
+{tiles(shown)}
 <h2>Promises</h2><div class="card"><table>{verdict}</table></div>
 <h2>How {escape(str(tree_id))} reached {len(tree.received) - 1} nodes</h2>
 <p>The tree is rooted at its publisher, node {tree.root}. Point at a node to see when it had the message.</p>
@@ -82,6 +63,5 @@ digest <code>{found["digest"][:16]}</code>. The same scenario and seed give the 
 <h2>The story of {escape(str(story_id))}</h2>
 <p>{escape(relation)}</p>
 <details class="card"><summary>All {len(told)} things that happened to this message</summary>
-<pre>{escape(chr(10).join(tell(row) for row in told))}</pre></details>
-</main></body></html>
-"""
+<pre>{escape(chr(10).join(tell(row) for row in told))}</pre></details>"""
+    return framed(scenario.name, STYLE, body)

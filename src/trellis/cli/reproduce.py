@@ -1,0 +1,86 @@
+"""trellis reproduce: a paper's figures beside ours."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from trellis.cli.command import example, out, print_json, progress
+
+EPILOG = example(
+    "trellis reproduce vcube-ps --out out/vcube-ps", "trellis reproduce vcube-ps --figure fig4a --figure table1"
+)
+
+
+def command(
+    paper: Annotated[str, typer.Argument(metavar="PAPER", help="Which paper: vcube-ps.")],
+    figure: Annotated[
+        list[str] | None, typer.Option(metavar="ID", help="Only this figure, as fig4a or table1; may be repeated.")
+    ] = None,
+    scale: Annotated[
+        str, typer.Option(help="quick: minutes on two cores; paper: the paper's own sizes and runs, hours.")
+    ] = "quick",
+    out_dir: Annotated[Path, typer.Option("--out", metavar="DIR", help="Where runs, page and claims go.")] = Path(
+        "out/reproduce"
+    ),
+    master: Annotated[str | None, typer.Option(help="Spark master; else TRELLIS_SPARK_MASTER, else local[*].")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print what claims.json has.")] = False,
+) -> int:
+    """Run the experiments of a paper and write a page: the published figures beside ours, held or not, and why.
+
+    What was interrupted goes on where it was. Exit code 0: everything was run, whether held or not.
+    """
+    from trellis.experiments import experiments_of, scale_of
+
+    chosen, size = experiments_of(paper, figure or ()), scale_of(scale)
+    prepare(out_dir)
+    from trellis.experiments.reproduce import reproduce
+    from trellis.pipeline.session import session
+    from trellis.report.reproduction import claims_json, reproduction, tally
+
+    with progress(f"{paper}, {scale}", 1.0, quiet=as_json) as bar:
+        bar(0, "starting Spark")
+        spark = session(master)
+        outcomes = reproduce(
+            spark, chosen, size, out_dir, lambda id, done, total: bar(done / total, f"{id}: {done} of {total} runs")
+        )
+    claims = claims_json(paper, size, outcomes)
+    put(out_dir / "claims.json", claims)
+    put(out_dir / "index.html", reproduction(paper, size, outcomes).encode())
+    if as_json:
+        import json
+
+        print_json(json.loads(claims))
+        return 0
+    for outcome in outcomes:
+        counts = tally(outcome.verdicts)
+        out.print(f"[bold]{outcome.experiment.title}[/]: {counts.held} of {counts.claims} held")
+        for verdict in outcome.verdicts:
+            state = "held    " if verdict.held else "not run " if verdict.measured is None else "NOT held"
+            ours = "-" if verdict.measured is None else f"{verdict.measured:.4g}"
+            out.print(f"  {state} {verdict.claim}: {verdict.published:g}{verdict.unit}, ours {ours}", markup=False)
+    out.print(f"open {out_dir / 'index.html'} in a browser; claims are in {out_dir / 'claims.json'}", markup=False)
+    return 0
+
+
+def prepare(directory: Path) -> None:
+    """Before hours of work: can the results be written there?"""
+    from trellis.errors import PipelineError
+
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+        if not (directory / "claims.json").exists() and any(entry.name != "sweeps" for entry in directory.iterdir()):
+            raise PipelineError(f"{directory}: not empty and not a reproduction; give a new directory")
+    except (FileExistsError, NotADirectoryError):
+        raise PipelineError(f"{directory}: a file stands there; give a directory") from None
+    except OSError as error:
+        raise PipelineError(f"{directory}: cannot be written ({error.strerror}); give another directory") from None
+
+
+def put(place: Path, content: bytes) -> None:
+    """Whole or not at all."""
+    aside = place.with_name(f".{place.name}")
+    aside.write_bytes(content)
+    aside.rename(place)

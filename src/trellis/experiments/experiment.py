@@ -1,0 +1,50 @@
+"""One figure or table of a paper: where it stands, what is run for it, what it claims, what it shows."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Literal, NamedTuple
+
+from trellis.experiments.chart import Chart
+from trellis.experiments.claim import Claim, Verdict, judge
+from trellis.experiments.rows import Rows
+from trellis.scenario.grid import Grid
+
+Scale = Literal["quick", "paper"]
+SCALES: tuple[Scale, ...] = ("quick", "paper")
+
+
+class Experiment(NamedTuple):
+    id: str
+    title: str
+    source: str  # paper, figure, section
+    about: str  # what is run, which overlay stands for which system, and what the text leaves open
+    grids: Callable[[Scale], list[Grid]]  # figures that share runs name the same grid
+    claims: list[Claim]
+    charts: Callable[[Rows], list[Chart]]
+
+
+class Outcome(NamedTuple):
+    """An experiment that was run."""
+
+    experiment: Experiment
+    verdicts: list[Verdict]
+    charts: list[Chart]
+    runs: int
+    packets: int
+    sizes: str  # what this scale ran
+
+
+def outcome(experiment: Experiment, rows: Rows, scale: Scale) -> Outcome:
+    verdicts = [judge(experiment.id, claim, rows, scale) for claim in experiment.claims]
+    sent = sum(sum(row["sent"].values()) for row in rows)
+    return Outcome(experiment, verdicts, experiment.charts(rows), len(rows), sent, ran(experiment.grids(scale)))
+
+
+def ran(grids: list[Grid]) -> str:
+    """How much this scale runs, in one line."""
+    return ", ".join(
+        f"{math.prod(map(len, grid.axes.values())) * max(1, len(grid.variants))} points x {grid.repetitions}"
+        for grid in grids
+    )

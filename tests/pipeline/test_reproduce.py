@@ -1,0 +1,55 @@
+"""A figure is reproduced from the grid to the page, on Spark; what is finished is not run again."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+from trellis import cli
+from trellis.experiments.experiment import Experiment
+from trellis.experiments.vcube_ps import fig4b
+from trellis.experiments.vcube_ps.model import FRACTION, NODES, OVERLAY, SRPT, VCUBE, grid, one_publisher
+
+
+@pytest.fixture
+def tiny(monkeypatch) -> Experiment:
+    """Figure 4b with two small sizes."""
+    base = one_publisher("quick")[0].scenario
+    axes = {OVERLAY: [VCUBE, SRPT], NODES: [8, 16], FRACTION: [0.25]}
+    found = fig4b.EXPERIMENT._replace(grids=lambda scale: [grid("tiny", base, 3, axes=axes)])
+    monkeypatch.setattr("trellis.experiments.PAPERS", {"vcube-ps": (found,)})
+    return found
+
+
+def call(monkeypatch, capsys, *words: str) -> tuple[int, str]:
+    monkeypatch.setattr(sys, "argv", ["trellis", *words])
+    with pytest.raises(SystemExit) as left:
+        cli.main()
+    return int(left.value.code or 0), capsys.readouterr().out
+
+
+def test_a_figure_from_its_grid_to_its_page(spark, tiny, tmp_path: Path, monkeypatch, capsys) -> None:
+    words = ["reproduce", "vcube-ps", "--figure", "fig4b", "--out", str(tmp_path / "found"), "--json"]
+    code, out = call(monkeypatch, capsys, *words)
+    assert code == 0
+    told = json.loads(out)
+    assert told == json.loads((tmp_path / "found" / "claims.json").read_bytes())
+    small, *large = told["claims"]
+    assert small["claim"] == "8 nodes: PUB of SRPT over VCube-PS"
+    assert small["runs"] == 3
+    assert 1 <= small["measured"] <= 7  # a tree over two of eight nodes
+    assert [claim["measured"] for claim in large] == [None, None]
+    assert all("not run at this scale" in claim["reason"] for claim in large)
+    page = (tmp_path / "found" / "index.html").read_text()
+    assert all(claim["claim"] in page for claim in told["claims"])
+    assert page.count('class="mark"') == 4  # two systems at two sizes
+
+    parts = sorted((tmp_path / "found" / "sweeps" / "quick" / "tiny" / "parts").iterdir())
+    times = [part.stat().st_mtime_ns for part in parts]
+    assert len(parts) == 12
+    again, out = call(monkeypatch, capsys, *words)
+    assert (again, json.loads(out)) == (0, told)
+    assert [part.stat().st_mtime_ns for part in parts] == times
