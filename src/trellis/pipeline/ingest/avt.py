@@ -4,7 +4,7 @@ Source:   the .avt format of Godfrey's repository of availability traces: `name 
           from the trace's beginning, one node per line, by tabs or blanks; a node is up in [start, end).
 Promises: `sessions` in the trace's own time, and `nodes` by name; nodes that were never up have a number too.
 Dropped:  with `merge_gaps`, sessions that only a gap of at most so many seconds parts from the one before (a missed
-          probe); with `since`, sessions that ended by then (ramp-up). One that lasts beyond it is cut, and counted.
+          probe); with `from`, sessions that ended by then (ramp-up). One that lasts beyond it is cut, and counted.
 Refused:  a count that is not the line's, times that are negative or no numbers, an end before its start, sessions
           that overlap, a second line of a node.
 Stated:   `censored`: sessions that begin or end within `edge` seconds of the trace's own edges began earlier or ended
@@ -34,11 +34,11 @@ def take(sieve: Sieve, options: Options) -> Clean:
     statistics: dict[str, Any] = {"nodes": nodes.count()}
     if options["merge_gaps"] is not None:
         sessions = merged(sieve, sessions, microseconds(options["merge_gaps"]), options["merge_gaps"])
-    if options["since"] is not None:
-        start = microseconds(options["since"])
-        sessions = sieve.drop(sessions, "session", {f"ended by {options['since']:g} s": F.col("end") <= start})
-        sieve.not_empty(sessions, f"session after {options['since']:g} s")
-        statistics["cut_at_since"] = sessions.where(F.col("start") < start).count()
+    if options["from"] is not None:
+        start = microseconds(options["from"])
+        sessions = sieve.drop(sessions, "session", {f"ended by {options['from']:g} s": F.col("end") <= start})
+        sieve.not_empty(sessions, f"session after {options['from']:g} s")
+        statistics["cut_at_from"] = sessions.where(F.col("start") < start).count()
         sessions = sessions.withColumn("start", F.greatest("start", F.lit(start)))
     sessions = sieve.keep(sessions)
     return Clean({"nodes": nodes, "sessions": sessions}, statistics | figures(sessions, microseconds(options["edge"])))
@@ -124,6 +124,6 @@ def figures(sessions: DataFrame, edge: int) -> dict[str, Any]:
 
 KIND = Kind(
     about="when each node was up: an availability trace",
-    options={"merge_gaps": None, "since": None, "edge": 400.0},
+    options={"merge_gaps": None, "from": None, "edge": 400.0},
     take=take,
 )
