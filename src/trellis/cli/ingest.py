@@ -51,9 +51,7 @@ def command(
     until: Annotated[
         int | None, typer.Option(metavar="YEAR", help="mail, deliveries: the last year.", min=1970, max=2200)
     ] = None,
-    created: Annotated[
-        Path | None, typer.Option(metavar="PATH", help="newsgroups: a file of creation dates.")
-    ] = None,
+    created: Annotated[Path | None, typer.Option(metavar="PATH", help="newsgroups: a file of creation dates.")] = None,
     removed: Annotated[Path | None, typer.Option(metavar="PATH", help="newsgroups: a file of removal dates.")] = None,
     unit: Annotated[str | None, typer.Option(metavar="ms|s", help="matrix: the unit of its times (ms).")] = None,
     complete: Annotated[
@@ -102,7 +100,7 @@ def show(summary: dict[str, Any]) -> None:
 
     source, statistics = summary["source"], summary["statistics"]
     views = [view for view in ("whole", "sample") if view in statistics]
-    table = Table("", *[Text(view) for view in views or ["value"]], title_justify="left")
+    table = Table("", *(views or ["value"]), title_justify="left")
     table.title = Text(f"{summary['ingest']}: {source['file']}, {source['lines']:,} lines")
     if views:
         for name in statistics["whole"]:

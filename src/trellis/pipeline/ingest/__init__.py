@@ -9,6 +9,7 @@ A new kind is a file with a `KIND`, a line here, and tests.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import asdict, astuple
 from pathlib import Path
 from typing import Any
 
@@ -88,7 +89,7 @@ def write(
     fresh: Path, kind: str, options: Options, sieve: Sieve, clean: Clean, tell: Callable[[str], None]
 ) -> dict[str, Any]:
     rows = {}
-    dropped = sieve.spark.createDataFrame(sieve.dropped, ddl("dropped"))
+    dropped = sieve.spark.createDataFrame([astuple(drop) for drop in sieve.dropped], ddl("dropped"))
     for name, table in {**clean.tables, "dropped": dropped}.items():
         tell(f"writing {name}")
         rows[name] = tables.write(shaped(table, name), fresh, name).rows
@@ -99,6 +100,6 @@ def write(
         "source": {**sieve.source.about(), "lines": sieve.lines},
         "options": {name: str(value) if isinstance(value, Path) else value for name, value in options.items()},
         "tables": rows,
-        "dropped": [drop._asdict() for drop in sieve.dropped],
+        "dropped": [asdict(drop) for drop in sieve.dropped],
         "statistics": clean.statistics,
     }

@@ -27,7 +27,9 @@ from trellis.pipeline.ingest.statistics import SECOND, online, rounded, spread
 def take(sieve: Sieve, options: Options) -> Clean:
     rows = read(sieve)
     nodes = sieve.keep(numbered(rows.select("name"), "node", "name"))
-    pair = F.explode(F.expr("transform(sequence(0, size(times) - 2, 2), i -> struct(times[i] start, times[i + 1] end))"))
+    pair = F.explode(
+        F.expr("transform(sequence(0, size(times) - 2, 2), i -> struct(times[i] start, times[i + 1] end))")
+    )
     sessions = rows.where(F.size("times") > 0).select("line", "name", pair.alias("s")).join(nodes, "name")
     sessions = sieve.keep(sessions.select("line", "node", F.col("s.start").alias("start"), F.col("s.end").alias("end")))
     sieve.not_empty(sessions, "session")
@@ -61,8 +63,12 @@ def read(sieve: Sieve) -> DataFrame:
         numbers.alias("numbers"),
     )
     table = raw.withColumn("times", times)
-    strange = F.get(F.filter("numbers", lambda t: ~(t.rlike(DECIMAL) & (t.try_cast("double") <= SECONDS_MAX))), F.lit(0))
-    back = F.get(F.expr("filter(sequence(1, greatest(size(times) - 1, 1)), i -> get(times, i) < times[i - 1])"), F.lit(0))
+    strange = F.get(
+        F.filter("numbers", lambda t: ~(t.rlike(DECIMAL) & (t.try_cast("double") <= SECONDS_MAX))), F.lit(0)
+    )
+    back = F.get(
+        F.expr("filter(sequence(1, greatest(size(times) - 1, 1)), i -> get(times, i) < times[i - 1])"), F.lit(0)
+    )
     twice = F.row_number().over(Window.partitionBy("name").orderBy("line"))
     table = table.withColumns({"strange": strange, "back": back, "time": twice})
     return sieve.refuse(
@@ -70,7 +76,12 @@ def read(sieve: Sieve) -> DataFrame:
         whole("sessions"),
         Rule(
             F.size("numbers") == 2 * F.col("sessions").try_cast("bigint"),
-            F.concat(shown(F.col("sessions")), F.lit(" sessions, but "), F.size("numbers"), F.lit(" times; expected two each")),
+            F.concat(
+                shown(F.col("sessions")),
+                F.lit(" sessions, but "),
+                F.size("numbers"),
+                F.lit(" times; expected two each"),
+            ),
         ),
         Rule(F.isnull("strange"), wrong("time", F.col("strange"), f"expected seconds from 0 to {SECONDS_MAX}")),
         Rule(F.isnull("back"), backward(F.col("back"))),
@@ -83,7 +94,15 @@ def backward(i: Column) -> Column:
     late, early = F.get("numbers", i - 1), F.get("numbers", i)
     return F.when(
         i % 2 == 1, F.concat(F.lit("a session ends at "), early, F.lit(", before its start at "), late)
-    ).otherwise(F.concat(F.lit("a session starts at "), early, F.lit(", before the one before it ends at "), late, F.lit(": they overlap")))
+    ).otherwise(
+        F.concat(
+            F.lit("a session starts at "),
+            early,
+            F.lit(", before the one before it ends at "),
+            late,
+            F.lit(": they overlap"),
+        )
+    )
 
 
 def merged(sieve: Sieve, sessions: DataFrame, gap: int, seconds: float) -> DataFrame:

@@ -1,6 +1,7 @@
 """Mails that were delivered to named recipients, with topics.
 
-Source:   the Enron corpus as a table: `time sender recipient reciptype topic ldc_topic`, one row per delivery and label.
+Source:   the Enron corpus as a table: `time sender recipient reciptype topic ldc_topic`, one row per delivery
+          and label.
 Promises: a message is what one sender sent at one time: `publications` on one topic each (the lowest of its LDC topics
           from 1 on; else 0, outlier; else -1, none), `deliveries` to its recipients, and `subscriptions`: who ever
           received or sent a message on a topic. `names` are the numbers of the LDC topics; times are taken as UTC.

@@ -12,7 +12,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import pyarrow as pa
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
@@ -52,7 +51,9 @@ def published(sieve: Sieve, read: DataFrame, reasons: dict[str, Column], sources
         "names": topics,
         "publications": publications,
     }
-    per_topic = messages.groupBy("topic").agg(F.count("*").alias("messages"), F.count_distinct("source").alias("sources"))
+    per_topic = messages.groupBy("topic").agg(
+        F.count("*").alias("messages"), F.count_distinct("source").alias("sources")
+    )
     statistics = {
         "messages": messages.count(),
         "sources": nodes.count(),
@@ -104,15 +105,17 @@ def as_read(links: DataFrame) -> dict[str, Any]:
 
 def depths(links: DataFrame) -> dict[str, Any]:
     """How far replies stand from the beginning of their discussion: 1 is a reply to what replies to nothing."""
-    found = links.select("group", "turn", "line", "parent_line").groupBy("group").applyInArrow(depth_of, "depth bigint")
-    deep = histogram(found, "depth")
+    link = F.struct("turn", "line", "parent_line")
+    groups = links.groupBy("group").agg(F.array_sort(F.collect_list(link)).alias("links"))
+    deep = histogram(
+        groups.select(F.explode(F.udf(depth_of, "array<int>", useArrow=False)("links")).alias("depth")), "depth"
+    )
     return {"deepest": max(map(int, deep), default=0), "replies": deep}
 
 
-def depth_of(links: pa.Table) -> pa.Table:
+def depth_of(links: list[tuple[int, int, int]]) -> list[int]:
     """Of each message of one group that has a parent. Parents come first in the group's order."""
-    ordered = links.sort_by([("turn", "ascending"), ("line", "ascending")])
     depth: dict[int, int] = {}
-    for line, parent in zip(ordered["line"].to_pylist(), ordered["parent_line"].to_pylist(), strict=True):
+    for _, line, parent in links:
         depth[line] = max(depth.get(line, 0), depth.get(parent, 0) + 1)
-    return pa.table({"depth": pa.array(list(depth.values()), pa.int64())})
+    return list(depth.values())

@@ -44,12 +44,17 @@ def read(sieve: Sieve) -> DataFrame:
     """The follows that count, as the users' own numbers."""
     cut = F.split(F.trim("text"), r"\s+")
     read = sieve.read().select(
-        "line", "text", "wrong", F.size(cut).alias("columns"), *[F.get(cut, F.lit(i)).alias(n) for i, n in enumerate(HEADER)]
+        "line",
+        "text",
+        "wrong",
+        F.size(cut).alias("columns"),
+        *[F.get(cut, F.lit(i)).alias(n) for i, n in enumerate(HEADER)],
     )
     comment = F.col("text").startswith("#")
     header = (F.col("line") == 1) & (F.col("follower") == HEADER[0]) & (F.col("followee") == HEADER[1])
     two = Rule(
-        F.col("columns") == 2, F.concat(F.lit("it has "), F.col("columns"), F.lit(" columns; expected follower followee"))
+        F.col("columns") == 2,
+        F.concat(F.lit("it has "), F.col("columns"), F.lit(" columns; expected follower followee")),
     )
     rules = [Rule(comment | header | rule.holds, rule.says) for rule in (two, *map(whole, HEADER))]
     checked = sieve.refuse(read, *rules).where(~header)

@@ -33,15 +33,32 @@ def figures(pairs: DataFrame, nodes: int) -> dict[str, Any]:
     rtt = spread(pairs, "rtt_ms")
     complete = rtt["count"] == nodes * (nodes - 1)
     lifted = pairs.where(half(F.col("rtt_ms")) < 1).count()
-    return {"nodes": nodes, "complete": complete, "missing_pairs": nodes * (nodes - 1) - rtt["count"], "lifted": lifted, "rtt_ms": rtt}
+    return {
+        "nodes": nodes,
+        "complete": complete,
+        "missing_pairs": nodes * (nodes - 1) - rtt["count"],
+        "lifted": lifted,
+        "rtt_ms": rtt,
+    }
 
 
 def matrix_file(latencies: DataFrame, fresh: Path) -> None:
     """`latencies.csv`: row = sender, 0 only on the diagonal. The rows come one by one, not all into memory."""
     cell = F.struct("dst", "one_way")
-    own = latencies.select("src").distinct().select("src", F.col("src").alias("dst"), F.lit(0).cast("bigint").alias("one_way"))
-    rows = latencies.select("src", "dst", "one_way").union(own).groupBy("src").agg(F.array_sort(F.collect_list(cell)).alias("cells"))
-    told = rows.orderBy("src").select(F.concat_ws(",", F.transform("cells", lambda c: c.one_way.cast("string"))).alias("row"))
+    own = (
+        latencies.select("src")
+        .distinct()
+        .select("src", F.col("src").alias("dst"), F.lit(0).cast("bigint").alias("one_way"))
+    )
+    rows = (
+        latencies.select("src", "dst", "one_way")
+        .union(own)
+        .groupBy("src")
+        .agg(F.array_sort(F.collect_list(cell)).alias("cells"))
+    )
+    told = rows.orderBy("src").select(
+        F.concat_ws(",", F.transform("cells", lambda c: c.one_way.cast("string"))).alias("row")
+    )
     with (fresh / MATRIX).open("w", encoding="utf-8") as file:
         for row in told.toLocalIterator():
             file.write(row.row + "\n")

@@ -30,11 +30,17 @@ def take(sieve: Sieve, options: Options) -> Clean:
         rows,
         Rule(
             F.size("cells") == count,
-            F.concat(F.lit("it has "), F.size("cells"), F.lit(f" cells, but there are {count} lines: the matrix is not square")),
+            F.concat(
+                F.lit("it has "),
+                F.size("cells"),
+                F.lit(f" cells, but there are {count} lines: the matrix is not square"),
+            ),
         ),
         Rule(
             F.size(strange) == 0,
-            wrong("cell", F.get(strange, F.lit(0)), f"expected a number from 0 to {RTT_MS_MAX // scale} {options['unit']}"),
+            wrong(
+                "cell", F.get(strange, F.lit(0)), f"expected a number from 0 to {RTT_MS_MAX // scale} {options['unit']}"
+            ),
         ),
     )
     cells = square.select("line", (F.col("line") - 1).alias("src"), F.posexplode("cells").alias("dst", "cell"))
@@ -45,7 +51,9 @@ def take(sieve: Sieve, options: Options) -> Clean:
     sieve.not_empty(pairs, "pair")
     latencies = pairs.select("src", "dst", one_way(F.col("rtt_ms")).alias("one_way"), F.lit(None).alias("deviation"))
     nodes = square.select((F.col("line") - 1).alias("node"), F.col("line").cast("string").alias("name"))
-    return Clean({"nodes": nodes, "latencies": latencies}, figures(pairs, count), lambda fresh: matrix_file(latencies, fresh))
+    return Clean(
+        {"nodes": nodes, "latencies": latencies}, figures(pairs, count), lambda fresh: matrix_file(latencies, fresh)
+    )
 
 
 KIND = Kind(about="a square matrix of round-trip times", options={"unit": "ms"}, take=take)

@@ -36,9 +36,13 @@ def take(sieve: Sieve, options: Options) -> Clean:
         "removal date",
         {"of a group that is in the list": F.coalesce("listed", F.lit(False))},
     ).select("name", "at")
-    known = sieve.keep(groups.select("name", F.lit("group").alias("state")).union(removed.select("name", F.lit("removed"))))
+    known = sieve.keep(
+        groups.select("name", F.lit("group").alias("state")).union(removed.select("name", F.lit("removed")))
+    )
     created = sieve.drop(
-        created.join(known, "name", "left"), "creation date", {"of a group that is neither in the list nor removed": F.isnull("state")}
+        created.join(known, "name", "left"),
+        "creation date",
+        {"of a group that is neither in the list nor removed": F.isnull("state")},
     ).select("name", "at")
     above = prefixes(known).join(known, "name", "left_anti").select("name", F.lit("prefix"))
     everything = known.union(above)
@@ -79,14 +83,18 @@ def read_dates(sieve: Sieve, path: Path | None) -> DataFrame:
     at = F.unix_micros(F.try_to_timestamp("date", F.lit(STAMP)))
     rows = cells(beside.read(), ("name", "date"), header=False).withColumns({"again": again, "at": at})
     good = F.col("date").rlike("^[0-9]{14}$") & F.col("at").isNotNull()
-    return beside.refuse(rows, *names_rules(), must(good, "date", "expected yyyymmddhhmmss")).select("line", "name", "at")
+    return beside.refuse(rows, *names_rules(), must(good, "date", "expected yyyymmddhhmmss")).select(
+        "line", "name", "at"
+    )
 
 
 def prefixes(names: DataFrame) -> DataFrame:
     """(name): everything that stands above one of these names."""
     parts = F.split("name", r"\.")
     lengths = F.sequence(F.lit(1), F.size(parts) - 1)
-    longer = names.where(F.contains("name", F.lit("."))).select(F.explode(lengths).alias("length"), parts.alias("parts"))
+    longer = names.where(F.contains("name", F.lit("."))).select(
+        F.explode(lengths).alias("length"), parts.alias("parts")
+    )
     return longer.select(F.concat_ws(".", F.slice("parts", F.lit(1), F.col("length"))).alias("name")).distinct()
 
 
@@ -94,7 +102,9 @@ def figures(groups: DataFrame, topics: DataFrame) -> dict[str, Any]:
     """Of the groups in the list; dates are of all topics."""
     inner = prefixes(groups).persist()
     live = groups.select("name").union(inner).distinct().where(F.contains("name", F.lit(".")))
-    children = live.groupBy(F.regexp_extract("name", r"^(.*)\.[^.]+$", 1).alias("above")).agg(F.count("*").alias("children"))
+    children = live.groupBy(F.regexp_extract("name", r"^(.*)\.[^.]+$", 1).alias("above")).agg(
+        F.count("*").alias("children")
+    )
     tops = groups.groupBy(F.split_part("name", F.lit("."), F.lit(1)).alias("top")).agg(F.count("*").alias("groups"))
     largest = tops.orderBy(F.desc("groups"), "top").limit(6).collect()
     dates = topics.agg(F.count("created").alias("created"), F.count("removed").alias("removed")).first()

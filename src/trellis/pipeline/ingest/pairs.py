@@ -34,7 +34,9 @@ def take(sieve: Sieve, options: Options) -> Clean:
         must((low <= average) & (average <= high), "avg_ms", "expected it between min_ms and max_ms"),
         Rule(
             F.col("again") == 1,
-            F.concat(F.lit("the pair "), shown(F.concat_ws(" ", "src", "dst")), F.lit(" has a line already; remove one")),
+            F.concat(
+                F.lit("the pair "), shown(F.concat_ws(" ", "src", "dst")), F.lit(" has a line already; remove one")
+            ),
         ),
     )
     pairs = sieve.drop(rows, "pair", {"a place with itself": F.col("src") == F.col("dst")})
@@ -43,13 +45,20 @@ def take(sieve: Sieve, options: Options) -> Clean:
     missing = missing_pairs(pairs) if statistics["as_read"]["places"] <= PLACES_MAX else None
     if missing is not None:
         lacking = {place for pair in missing for place in pair}
-        statistics["as_read"] |= {"missing_pairs": len(missing), "places_with_every_pair": statistics["as_read"]["places"] - len(lacking)}
+        statistics["as_read"] |= {
+            "missing_pairs": len(missing),
+            "places_with_every_pair": statistics["as_read"]["places"] - len(lacking),
+        }
     if options["complete"]:
         if missing is None:
-            raise PipelineError(f"--complete: {statistics['as_read']['places']} places; it works for at most {PLACES_MAX}")
+            raise PipelineError(
+                f"--complete: {statistics['as_read']['places']} places; it works for at most {PLACES_MAX}"
+            )
         gone = given_up(missing)
         if gone:
-            pairs = sieve.drop(pairs, "pair", {"of a place that lacks others": F.col("src").isin(*gone) | F.col("dst").isin(*gone)})
+            pairs = sieve.drop(
+                pairs, "pair", {"of a place that lacks others": F.col("src").isin(*gone) | F.col("dst").isin(*gone)}
+            )
         sieve.not_empty(pairs, "pair between places that lack none")
         statistics["as_read"]["places_given_up"] = len(gone)
     nodes = sieve.keep(numbered(places(pairs), "node", "name"))
@@ -57,7 +66,11 @@ def take(sieve: Sieve, options: Options) -> Clean:
     joined = pairs.join(F.broadcast(ends[0]), "src").join(F.broadcast(ends[1]), "dst")
     rtt, deviation = F.col("avg_ms").try_cast("double"), F.col("mdev_ms").try_cast("double")
     timed = joined.select(
-        F.col("src_id").alias("src"), F.col("dst_id").alias("dst"), rtt.alias("rtt_ms"), one_way(rtt).alias("one_way"), half(deviation).alias("deviation")
+        F.col("src_id").alias("src"),
+        F.col("dst_id").alias("dst"),
+        rtt.alias("rtt_ms"),
+        one_way(rtt).alias("one_way"),
+        half(deviation).alias("deviation"),
     )
     latencies = sieve.keep(timed)
     found = figures(latencies, nodes.count())

@@ -14,23 +14,23 @@ first by (start, distance, own luck) is who the searches, one after the other, w
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from functools import partial
-
 import pyarrow as pa
-from pyspark.sql import DataFrame
+from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
+from pyspark.sql.functions import ArrowUDFType
 
 from trellis.draw import FOLLOW_SAMPLE, draw
-
-LUCK = "user bigint, luck bigint"
 
 
 def breadth_first(edges: DataFrame, count: int, seed: int, depth: int) -> DataFrame:
     """(user): `count` users of the graph of (follower, followee)."""
-    users = edges.select(F.col("follower").alias("user")).union(edges.select(F.col("followee").alias("user"))).distinct()
-    lucky = users.mapInArrow(partial(with_luck, seed), LUCK).persist()
-    best = lucky.select("user", F.struct("luck", F.col("user").alias("start"), F.lit(0).alias("steps")).alias("reached"))
+    users = (
+        edges.select(F.col("follower").alias("user")).union(edges.select(F.col("followee").alias("user"))).distinct()
+    )
+    lucky = users.withColumn("luck", luck(seed, F.col("user"))).persist()
+    best = lucky.select(
+        "user", F.struct("luck", F.col("user").alias("start"), F.lit(0).alias("steps")).alias("reached")
+    )
     for _ in range(depth):
         best = nearer(edges, best)
     order = ("reached.luck", "reached.start", "reached.steps", "luck", "user")
@@ -53,8 +53,10 @@ def within(edges: DataFrame, users: DataFrame) -> DataFrame:
     )
 
 
-def with_luck(seed: int, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+def luck(seed: int, user: Column) -> Column:
     """63 bits of luck: Spark's numbers have a sign."""
-    for batch in batches:
-        luck = [draw(seed, FOLLOW_SAMPLE, user) >> 1 for user in batch["user"].to_pylist()]
-        yield pa.record_batch([batch["user"], pa.array(luck, pa.int64())], names=["user", "luck"])
+
+    def drawn(users: pa.Array) -> pa.Array:
+        return pa.array([draw(seed, FOLLOW_SAMPLE, user) >> 1 for user in users.to_pylist()], pa.int64())
+
+    return F.arrow_udf(drawn, "bigint", ArrowUDFType.SCALAR)(user)

@@ -8,6 +8,7 @@ Promises: a line that is *malformed* (wrong columns, not a number, an end before
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import NamedTuple
 
 from pyspark import StorageLevel
@@ -31,7 +32,8 @@ class Rule(NamedTuple):
     says: Column
 
 
-class Dropped(NamedTuple):
+@dataclass(frozen=True)
+class Dropped:
     what: str
     reason: str
     count: int

@@ -5,8 +5,9 @@ Promises: every line of the file once, with its right number, whether Spark read
           line without end) comes as a line that says what is wrong with it, so that no error crosses from a worker.
 Assumes:  driver and workers see the file under the same path.
 
-A plain file is cut into pieces of PIECE bytes. A piece owns the lines that begin in it; a first pass counts the line
-ends before each piece. A gzip file can only be read from its beginning: it is one piece.
+A plain file is cut into pieces of PIECE bytes, one per task. A piece owns the lines that begin in it; the pass that
+takes the file's digest also counts the line ends before each piece. A gzip file can only be read from its beginning:
+it is one piece. Spark's own reader of text would know no line numbers and mend bad UTF-8 silently.
 """
 
 from __future__ import annotations
@@ -14,15 +15,15 @@ from __future__ import annotations
 import gzip
 import hashlib
 import io
+import json
 import zlib
 from collections.abc import Iterator
-from functools import partial
-from itertools import accumulate
 from pathlib import Path
 from typing import IO, NamedTuple
 
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
 
 from trellis.errors import PipelineError
 
@@ -31,8 +32,13 @@ PIECE = 32 << 20
 LINE_BYTES_MAX = 16 << 20
 BATCH = 10_000  # lines
 LINES = "line bigint, text string, wrong string"
-PIECES = "start bigint, stop bigint, first bigint"
 BOM = "\N{ZERO WIDTH NO-BREAK SPACE}"
+
+
+class Piece(NamedTuple):
+    start: int  # bytes [start, stop) of the file
+    stop: int
+    first: int  # the number of the first line that begins in it
 
 
 class Source(NamedTuple):
@@ -40,78 +46,88 @@ class Source(NamedTuple):
     zipped: bool
     size: int
     digest: str
+    pieces: list[Piece]
 
     def about(self) -> dict[str, str | int]:
         """Enough to know the file again, wherever it lies."""
         return {"file": self.path.name, "bytes": self.size, "sha256": self.digest}
 
 
-def found(path: Path) -> Source:
+def found(path: Path, piece: int = PIECE) -> Source:
     """A file that can be read. All that can be known before Spark starts is checked here."""
     try:
         if path.is_dir():
             raise PipelineError(f"{path}: a directory; give one file of the trace")
         if path.exists() and not path.is_file():
             raise PipelineError(f"{path}: not a plain file; give one file of the trace")
-        hasher = hashlib.sha256()
         with path.open("rb") as file:
-            start = file.read(len(MAGIC))
+            zipped = file.read(len(MAGIC)) == MAGIC
             file.seek(0)
-            while block := file.read(1 << 20):
-                hasher.update(block)
+            digest, pieces = surveyed(file, piece)
     except OSError as error:
         raise PipelineError(f"{path}: cannot be read ({error.strerror}); give the path of a trace") from None
-    if not start:
+    if not pieces:
         raise PipelineError(f"{path}: the file is empty; give a trace with at least one line")
-    zipped = start == MAGIC
     if path.suffix == ".gz" and not zipped:
         raise PipelineError(f"{path}: named .gz, but it is not gzip; rename it if it is plain text")
-    return Source(path, zipped, path.stat().st_size, hasher.hexdigest())
+    size = pieces[-1].stop
+    return Source(path, zipped, size, digest, [Piece(0, size, 1)] if zipped else pieces)
 
 
-def lines(spark: SparkSession, source: Source, piece: int = PIECE) -> DataFrame:
+def surveyed(file: IO[bytes], piece: int) -> tuple[str, list[Piece]]:
+    """One pass over the file: its digest, and where its pieces begin, by bytes and by lines."""
+    hasher = hashlib.sha256()
+    pieces: list[Piece] = []
+    ends, last = 0, b"\n"  # line ends so far; the byte before this block
+    while block := file.read(piece):
+        hasher.update(block)
+        start = pieces[-1].stop if pieces else 0
+        # Where the byte before is no line end, the line that it belongs to is the former piece's.
+        pieces.append(Piece(start, start + len(block), ends + (1 if last == b"\n" else 2)))
+        ends += block.count(b"\n")
+        last = block[-1:]
+    return hasher.hexdigest(), pieces
+
+
+class LineSource(DataSource):
+    """`lines` as Spark sees it: one task per piece, Arrow batches from there."""
+
+    @classmethod
+    def name(cls) -> str:
+        return "trellis-lines"
+
+    def schema(self) -> str:
+        return LINES
+
+    def reader(self, schema: object) -> DataSourceReader:
+        return LineReader(self.options["path"], json.loads(self.options["zipped"]), json.loads(self.options["pieces"]))
+
+
+class LineReader(DataSourceReader):
+    def __init__(self, path: str, zipped: bool, pieces: list[list[int]]) -> None:
+        self.path = path
+        self.zipped = zipped
+        self.pieces = pieces
+
+    def partitions(self) -> list[InputPartition]:
+        return [InputPartition(piece) for piece in self.pieces]
+
+    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
+        start, stop, first = partition.value
+        read = read_zipped(self.path) if self.zipped else read_piece(self.path, start, stop)
+        return as_batches(decoded(read, first))
+
+
+def lines(spark: SparkSession, source: Source) -> DataFrame:
     """(line, text, wrong): the lines from 1 on; where `wrong` is not null, it says why `text` cannot be trusted."""
-    path = str(source.path.absolute())
-    cuts = [0] if source.zipped else list(range(0, source.size, piece))
-    stops = [*cuts[1:], source.size]
-    firsts = [1] if len(cuts) == 1 else first_lines(spark, path, cuts, stops)
-    pieces = list(zip(cuts, stops, firsts, strict=True))
-    return spread_out(spark, pieces).mapInArrow(partial(read_pieces, path, source.zipped), LINES)
-
-
-def spread_out(spark: SparkSession, pieces: list[tuple[int, int, int]]) -> DataFrame:
-    return spark.createDataFrame(pieces, PIECES).repartitionByRange(len(pieces), "start")
-
-
-def first_lines(spark: SparkSession, path: str, cuts: list[int], stops: list[int]) -> list[int]:
-    """The number of the first line that begins in each piece: one more than the line ends before it."""
-    shifted = [(max(0, a - 1), b - 1, 0) for a, b in zip(cuts, stops, strict=True)]
-    counts = spread_out(spark, shifted).mapInArrow(partial(count_pieces, path), "start bigint, ends bigint").collect()
-    ends = [row.ends for row in sorted(counts)]
-    return [1, *(before + 2 for before in accumulate(ends[:-1]))]  # the line end just before the piece is its first's
-
-
-def count_pieces(path: str, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    for batch in batches:
-        for start, stop in zip(batch["start"].to_pylist(), batch["stop"].to_pylist(), strict=True):
-            ends = 0
-            with open(path, "rb") as file:
-                file.seek(start)
-                while (left := stop - file.tell()) > 0 and (block := file.read(min(left, 1 << 20))):
-                    ends += block.count(b"\n")
-            yield pa.record_batch({"start": [start], "ends": [ends]})
-
-
-def read_pieces(path: str, zipped: bool, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    for batch in batches:
-        for piece in batch.to_pylist():
-            read = read_zipped(path) if zipped else read_piece(path, piece["start"], piece["stop"])
-            yield from as_batches(decoded(read, piece["first"]))
+    spark.dataSource.register(LineSource)
+    reader = spark.read.format(LineSource.name()).option("path", str(source.path.absolute()))
+    return reader.option("zipped", json.dumps(source.zipped)).option("pieces", json.dumps(source.pieces)).load()
 
 
 def read_zipped(path: str) -> Iterator[bytes]:
     with gzip.open(path, "rb") as file:
-        yield from ended(io.BufferedReader(file, 1 << 18))  # type: ignore[type-var]
+        yield from ended(io.BufferedReader(file, 1 << 18))
 
 
 def read_piece(path: str, start: int, stop: int) -> Iterator[bytes]:
