@@ -14,10 +14,8 @@ first by (start, distance, own luck) is who the searches, one after the other, w
 
 from __future__ import annotations
 
-import pyarrow as pa
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
-from pyspark.sql.functions import ArrowUDFType
 
 from trellis.draw import FOLLOW_SAMPLE, draw
 
@@ -55,8 +53,5 @@ def within(edges: DataFrame, users: DataFrame) -> DataFrame:
 
 def luck(seed: int, user: Column) -> Column:
     """63 bits of luck: Spark's numbers have a sign."""
-
-    def drawn(users: pa.Array) -> pa.Array:
-        return pa.array([draw(seed, FOLLOW_SAMPLE, user) >> 1 for user in users.to_pylist()], pa.int64())
-
-    return F.arrow_udf(drawn, "bigint", ArrowUDFType.SCALAR)(user)
+    drawn = F.udf(lambda user: draw(seed, FOLLOW_SAMPLE, user) >> 1, "bigint", useArrow=False)
+    return drawn(user)
