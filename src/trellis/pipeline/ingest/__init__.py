@@ -67,8 +67,6 @@ def ingest(
         return place.written(directory, lambda fresh: write(fresh, kind, options, sieve, clean, tell))
     except PySparkException as error:
         raise PipelineError(f"{path}: Spark could not work it off ({brief(error)})") from None
-    finally:
-        sieve.release()
 
 
 def chosen(kind: str, given: Options) -> Options:

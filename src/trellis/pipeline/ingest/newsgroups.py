@@ -78,7 +78,6 @@ def read_dates(sieve: Sieve, path: Path | None) -> DataFrame:
     if path is None:
         return sieve.spark.createDataFrame([], "line bigint, name string, at bigint")
     beside = Sieve(sieve.spark, source.found(path))
-    beside.kept = sieve.kept  # let go with the rest
     again = F.row_number().over(Window.partitionBy("name").orderBy("line"))
     at = F.unix_micros(F.try_to_timestamp("date", F.lit(STAMP)))
     rows = cells(beside.read(), ("name", "date"), header=False).withColumns({"again": again, "at": at})

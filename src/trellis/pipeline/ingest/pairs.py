@@ -2,12 +2,16 @@
 
 Source:   the WonderNetwork table: `src dst avg_ms min_ms max_ms mdev_ms distance_km`, one ordered pair per line.
 Promises: `latencies` from avg_ms and mdev_ms, `nodes` by name, and `latencies.csv` when no pair is missing.
+Stated:   `with_commas`: lines with thousands written as 1,407.07, which are read as they are meant.
 Dropped:  pairs of a place with itself; with `complete`, the pairs of places that are given up, one after the other,
           the one with the most missing pairs first, until no pair is missing.
 Refused:  anything else in a column, an average outside its own minimum and maximum, a pair twice.
 """
 
 from __future__ import annotations
+
+from functools import reduce
+from operator import or_
 
 from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
@@ -19,17 +23,22 @@ from trellis.pipeline.ingest.latency import RTT_MS_MAX, figures, half, matrix_fi
 from trellis.pipeline.ingest.sieve import Rule, Sieve, cells, decimal, given, must, shown
 
 HEADER = ("src", "dst", "avg_ms", "min_ms", "max_ms", "mdev_ms", "distance_km")
+GROUPED = r"^[0-9]{1,3}(,[0-9]{3})+(\.[0-9]+)?$"
+TIMES = ("avg_ms", "min_ms", "max_ms", "mdev_ms")
 PLACES_MAX = 3_000  # whose missing pairs the driver can hold
 
 
 def take(sieve: Sieve, options: Options) -> Clean:
     low, average, high = (F.col(f"{name}_ms").try_cast("double") for name in ("min", "avg", "max"))
     again = F.row_number().over(Window.partitionBy("src", "dst").orderBy("line"))
+    raw = cells(sieve.read(), HEADER)
+    commas = reduce(or_, [F.col(name).rlike(GROUPED) for name in TIMES])
+    plain = {n: F.when(F.col(n).rlike(GROUPED), F.replace(n, F.lit(","))).otherwise(F.col(n)) for n in TIMES}
     rows = sieve.refuse(
-        cells(sieve.read(), HEADER).withColumn("again", again),
+        raw.withColumns({"again": again, "commas": commas, **plain}),
         given("src"),
         given("dst"),
-        *[decimal(f"{name}_ms", RTT_MS_MAX) for name in ("avg", "min", "max", "mdev")],
+        *[decimal(name, RTT_MS_MAX) for name in TIMES],
         decimal("distance_km", 50_000),
         must((low <= average) & (average <= high), "avg_ms", "expected it between min_ms and max_ms"),
         Rule(
@@ -41,7 +50,13 @@ def take(sieve: Sieve, options: Options) -> Clean:
     )
     pairs = sieve.drop(rows, "pair", {"a place with itself": F.col("src") == F.col("dst")})
     sieve.not_empty(pairs, "pair")
-    statistics = {"as_read": {"pairs": pairs.count(), "places": places(pairs).count()}}
+    statistics = {
+        "as_read": {
+            "pairs": pairs.count(),
+            "with_commas": pairs.where("commas").count(),
+            "places": places(pairs).count(),
+        }
+    }
     missing = missing_pairs(pairs) if statistics["as_read"]["places"] <= PLACES_MAX else None
     if missing is not None:
         lacking = {place for pair in missing for place in pair}

@@ -41,26 +41,24 @@ class Dropped:
 
 
 class Sieve:
-    """One file on its way in. It keeps the tables that are used twice, and what was dropped from them."""
+    """One file on its way in. It holds the tables that are used twice, and counts what is dropped from them."""
 
     def __init__(self, spark: SparkSession, source: Source) -> None:
         self.spark = spark
         self.source = source
         self.lines = 0
         self.dropped: list[Dropped] = []
-        self.kept: list[DataFrame] = []
 
     def read(self) -> DataFrame:
         return lines(self.spark, self.source)
 
     def keep(self, table: DataFrame) -> DataFrame:
-        """Hold a table that is used more than once."""
-        self.kept.append(table.persist(StorageLevel.MEMORY_AND_DISK))
-        return table
+        """Hold a table that is used more than once, and forget how it was made.
 
-    def release(self) -> None:
-        for table in self.kept:
-            table.unpersist()
+        A cached table would do, but Spark then plans every later step from the file on: seconds each. Held blocks go
+        when Python lets go of the table; a worker that is lost takes its own along, and the ingest ends with an error.
+        """
+        return table.localCheckpoint(eager=False, storageLevel=StorageLevel.MEMORY_AND_DISK)
 
     def refuse(self, table: DataFrame, *rules: Rule) -> DataFrame:
         """The table without its `wrong` column, if no line is wrong. Columns of the rules must be in it."""
