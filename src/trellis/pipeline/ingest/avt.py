@@ -42,7 +42,6 @@ def take(sieve: Sieve, options: Options) -> Clean:
         sieve.not_empty(sessions, f"session after {options['from']:g} s")
         statistics["cut_at_from"] = sessions.where(F.col("start") < start).count()
         sessions = sessions.withColumn("start", F.greatest("start", F.lit(start)))
-    sessions = sieve.keep(sessions)
     return Clean({"nodes": nodes, "sessions": sessions}, statistics | figures(sessions, microseconds(options["edge"])))
 
 
@@ -109,11 +108,12 @@ def merged(sieve: Sieve, sessions: DataFrame, gap: int, seconds: float) -> DataF
     """Sessions of a node with at most this gap between them as one."""
     order = Window.partitionBy("node").orderBy("start", "end")
     joins = F.coalesce(F.col("start") - F.lag("end").over(order) <= gap, F.lit(False))
-    marked = sieve.keep(sessions.withColumn("joins", joins))
+    marked = sessions.withColumn("joins", joins)
     group = F.sum(F.when(F.col("joins"), 0).otherwise(1)).over(order)
     grouped = marked.withColumn("group", group).groupBy("node", "group")
     sieve.drop(marked, "session", {f"merged over a gap of at most {seconds:g} s": F.col("joins")})
-    return grouped.agg(F.min("line").alias("line"), F.min("start").alias("start"), F.max("end").alias("end"))
+    one = grouped.agg(F.min("line").alias("line"), F.min("start").alias("start"), F.max("end").alias("end"))
+    return sieve.keep(one)
 
 
 def figures(sessions: DataFrame, edge: int) -> dict[str, Any]:

@@ -47,7 +47,6 @@ def take(sieve: Sieve, options: Options) -> Clean:
             "to oneself": F.col("sender") == F.col("recipient"),
         },
     )
-    counted = sieve.keep(counted)
     again = F.row_number().over(Window.partitionBy(*MESSAGE, "recipient").orderBy("line")) > 1
     kept = sieve.drop(counted.withColumn("again", again), "row", {"repeat": F.col("again")})
     sieve.not_empty(kept, "delivery that counts")

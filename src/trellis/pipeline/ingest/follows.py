@@ -23,7 +23,7 @@ HEADER = ("follower", "followee")
 
 
 def take(sieve: Sieve, options: Options) -> Clean:
-    edges = sieve.keep(read(sieve))
+    edges = read(sieve)
     sieve.not_empty(edges, "follow")
     shown: dict[str, Any] = {"whole": figures(edges, options["xmin"])}
     if options["sample"] is not None:

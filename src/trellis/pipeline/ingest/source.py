@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import gzip
 import hashlib
-import io
 import json
 import zlib
 from collections.abc import Iterator
@@ -127,7 +126,8 @@ def lines(spark: SparkSession, source: Source) -> DataFrame:
 
 def read_zipped(path: str) -> Iterator[bytes]:
     with gzip.open(path, "rb") as file:
-        yield from ended(io.BufferedReader(file, 1 << 18))
+        while line := file.readline(LINE_BYTES_MAX):
+            yield line
 
 
 def read_piece(path: str, start: int, stop: int) -> Iterator[bytes]:
@@ -138,11 +138,6 @@ def read_piece(path: str, start: int, stop: int) -> Iterator[bytes]:
                 pass  # the line that began before us
         while file.tell() < stop and (line := file.readline(LINE_BYTES_MAX)):
             yield line
-
-
-def ended(file: IO[bytes]) -> Iterator[bytes]:
-    while line := file.readline(LINE_BYTES_MAX):
-        yield line
 
 
 def decoded(read: Iterator[bytes], first: int) -> Iterator[tuple[int, str, str | None]]:
