@@ -36,7 +36,6 @@ SETTINGS = {
     "spark.sql.parquet.compression.codec": "zstd",
     "spark.sql.session.timeZone": "UTC",
     "spark.sql.sources.default": "parquet",
-    "spark.python.unix.domain.socket.enabled": "true",
     "spark.driver.memory": "2g",
     "spark.driver.maxResultSize": "1g",
 }
