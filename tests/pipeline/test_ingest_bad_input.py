@@ -111,10 +111,11 @@ def test_a_wrong_line_in_a_file_of_dates_names_that_file(spark, tmp_path):
     [
         ("zzz", {}, "kind 'zzz': no such kind of trace; there are follows, avt"),
         ("follows", {"unit": "s"}, "--unit s: kind 'follows' does not take it; it belongs to matrix"),
+        ("avt", {"merge_gaps": float("nan")}, "--merge-gaps nan: not a number of seconds"),
         ("irc", {"since": 1999}, "--since 1999: kind 'irc' does not take it; it belongs to mail and deliveries"),
     ],
 )
-def test_an_option_of_another_kind_is_refused_before_spark_starts(tmp_path, kind, options, rule):
+def test_an_option_that_makes_no_sense_is_refused_before_spark_starts(tmp_path, kind, options, rule):
     with pytest.raises(PipelineError) as refused:
         ingest(kind, text_file(tmp_path, "0 1"), tmp_path / "out", options, never)
     assert rule in str(refused.value)

@@ -29,7 +29,7 @@ def plain_sample(edges: list[tuple[int, int]], count: int, seed: int, depth: int
     return set(taken[:count])
 
 
-@pytest.mark.parametrize(("count", "seed", "depth"), [(10, 0, 1), (25, 1, 1), (25, 1, 3), (1000, 2, 2)])
+@pytest.mark.parametrize(("count", "seed", "depth"), [(10, 0, 1), (25, 1, 3), (1000, 2, 2)])
 def test_a_sample_is_what_searches_one_after_the_other_find(spark, count, seed, depth):
     edges = spark.createDataFrame(EDGES, "follower bigint, followee bigint")
     users = breadth_first(edges, count, seed, depth)
