@@ -64,6 +64,8 @@ def command(
 
     Exit code 0: the tables stand in DIR. 2: the trace was refused, and nothing was written.
     """
+    from rich.markup import escape
+
     from trellis.pipeline.ingest import ingest
     from trellis.pipeline.session import session
 
@@ -85,7 +87,7 @@ def command(
     }
     given = {name: value for name, value in options.items() if value is not None}
     with err.status("checking") as status:
-        summary = ingest(kind, path, out_dir, given, lambda: session(master), status.update)
+        summary = ingest(kind, path, out_dir, given, lambda: session(master), lambda text: status.update(escape(text)))
     if as_json:
         print_json(summary)
     else:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import asdict, astuple
+from math import isfinite
 from pathlib import Path
 from typing import Any
 
@@ -80,6 +81,8 @@ def chosen(kind: str, given: Options) -> Options:
                 f"--{name.replace('_', '-')} {value}: kind {kind!r} does not take it; it belongs to "
                 f"{' and '.join(owners) or 'no kind'}"
             )
+        if isinstance(value, float) and not isfinite(value):
+            raise PipelineError(f"--{name.replace('_', '-')} {value}: not a number of seconds; give one")
     return {**KINDS[kind].options, **given}
 
 
