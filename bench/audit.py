@@ -168,7 +168,7 @@ def on_spark(path: Path, options: argparse.Namespace, work: Path) -> tuple[dict[
         "spark.local.dir": str(work),
         "spark.sql.shuffle.partitions": str(max(8, options.rows // 1_000_000)),
     }
-    spark = session(options.master, settings)
+    spark = session(options.master, settings, heavy=True)
     trace = spark.read.schema(spark_ddl()).parquet(path.as_uri()).withColumn("run", F.lit("0"))
     seconds, found = {}, []
     start = time.perf_counter()

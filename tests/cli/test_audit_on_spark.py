@@ -22,14 +22,14 @@ def broken(tmp_path, trellis):
     return directory
 
 
-def test_a_sound_run_and_a_broken_one_are_told_as_without_spark(trellis, written, broken):
+def test_a_sound_run_and_a_broken_one_are_told_as_without_spark(spark, trellis, written, broken):
     for directory, code, *words in ((written, 0), (broken, 1), (broken, 1, "--all", "--json")):
         plain = trellis("audit", directory, *words)
         assert plain.code == code
         assert trellis("audit", directory, *words, *SPARK) == plain
 
 
-def test_the_runs_of_a_sweep_are_judged_each_by_its_own_promises(trellis, written, broken, tmp_path):
+def test_the_runs_of_a_sweep_are_judged_each_by_its_own_promises(spark, trellis, written, broken, tmp_path):
     sweep = tmp_path / "sweep"
     short = {**changed(PLAIN, "end", 150), "stack": {"overlay": "vcube", "ordering": "fifo"}}
     trellis("run", scenario_file(tmp_path, short), "--out", tmp_path / "short")
@@ -55,7 +55,7 @@ def test_a_torn_or_foreign_trace_is_refused_in_one_line_before_spark_starts(refu
     assert "column 'position' is missing" in refused("audit", written, *SPARK)
 
 
-def test_flipped_bits_never_give_another_verdict(trellis, written):
+def test_flipped_bits_never_give_another_verdict(spark, trellis, written):
     whole = (written / "trace.parquet").read_bytes()
     before = trellis("audit", written, *SPARK)
     for n in range(0, len(whole), len(whole) // 40):

@@ -136,7 +136,7 @@ class Page(HTMLParser):
         self.loads += [value or "" for name, value in attrs if name in ("src", "href")]
 
 
-def test_the_demo_writes_a_page_that_loads_nothing(tmp_path: Path, monkeypatch, capsys) -> None:
+def test_the_demo_writes_a_page_that_loads_nothing(spark, tmp_path: Path, monkeypatch, capsys) -> None:
     code, out = call(monkeypatch, capsys, "demo", "--out", str(tmp_path / "demo"))
     assert code == 0
     assert "BROKEN" not in out

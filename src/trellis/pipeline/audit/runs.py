@@ -21,7 +21,7 @@ from trellis.audit.verdict import Verdict, asked_of
 from trellis.errors import PipelineError, TraceError
 from trellis.pipeline.audit import Case
 from trellis.pipeline.audit.columns import IN_ORDER, of_kind, witness_of
-from trellis.pipeline.session import brief, session
+from trellis.pipeline.session import brief, cores, session
 from trellis.trace import store
 from trellis.trace.rows import spark_ddl
 
@@ -53,7 +53,7 @@ def verdicts_on(
         abouts[run] = store.survey(place)
     asked = {run: asked_of(place, abouts[run], every) for run, place in runs.items()}
     say("starting Spark")
-    spark = session(master, SETTINGS)
+    spark = session(master, SETTINGS, heavy=True)
     alike: dict[tuple[tuple[str, ...], bool], list[str]] = {}  # runs that are judged alike
     for run, about in abouts.items():
         alike.setdefault((asked[run], about["quiet"]), []).append(run)
@@ -72,7 +72,7 @@ def verdicts_on(
 
 def read(spark: SparkSession, directory: Path, work: Path, rows: int) -> DataFrame:
     """All rows, with the name of their run. Read through a link: Spark takes some characters of a path for patterns."""
-    spark.conf.set("spark.sql.shuffle.partitions", str(max(8, rows // ROWS_PER_TASK)))
+    spark.conf.set("spark.sql.shuffle.partitions", str(max(cores(spark), rows // ROWS_PER_TASK)))
     sweep = (directory / TRACES).is_dir()
     link = work / "runs"
     link.symlink_to((directory / TRACES if sweep else directory).absolute())
