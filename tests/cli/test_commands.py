@@ -14,7 +14,7 @@ import pytest
 from trellis import __version__, cli
 
 ROOT = Path(__file__).parents[2]
-COMMANDS = ("run", "audit", "story", "page", "protocols", "swarm", "reproduce", "demo")
+COMMANDS = ("run", "audit", "story", "page", "protocols", "swarm", "sweep", "ingest", "reproduce", "demo")
 CAUSAL = ("creation", "duplicate", "uninvited", "fifo", "causal", "lost", "stuck")
 
 
@@ -136,7 +136,7 @@ class Page(HTMLParser):
         self.loads += [value or "" for name, value in attrs if name in ("src", "href")]
 
 
-def test_the_demo_writes_a_page_that_loads_nothing(tmp_path: Path, monkeypatch, capsys) -> None:
+def test_the_demo_writes_a_page_that_loads_nothing(spark, tmp_path: Path, monkeypatch, capsys) -> None:
     code, out = call(monkeypatch, capsys, "demo", "--out", str(tmp_path / "demo"))
     assert code == 0
     assert "BROKEN" not in out
@@ -146,6 +146,7 @@ def test_the_demo_writes_a_page_that_loads_nothing(tmp_path: Path, monkeypatch, 
     assert page.tags["path"] == 63
     assert page.tags["rect"] > 5
     assert page.loads == []
+    assert re.search(r"6\. Audit on Spark: 8 runs, [1-9][0-9,]* deliveries: all kept their promises", out)
 
 
 @pytest.mark.parametrize("path", sorted((ROOT / "examples").glob("*.py")), ids=lambda path: path.stem)

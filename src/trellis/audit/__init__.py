@@ -8,6 +8,7 @@ from trellis.audit.causal import causal
 from trellis.audit.delivery import checked, lost, stuck
 from trellis.audit.fifo import fifo
 from trellis.audit.integrity import creation, duplicate, uninvited
+from trellis.audit.total import total
 from trellis.audit.witness import Witness
 from trellis.protocols import ORDERINGS
 from trellis.trace.rows import Row
@@ -21,6 +22,7 @@ AUDITS: dict[str, Callable[..., list[Witness]]] = {
     "causal": causal,
     "lost": lost,
     "stuck": stuck,
+    "total": total,
 }
 
 # What each of them checks, in the words of a report.
@@ -32,6 +34,7 @@ SAYS = {
     "causal": "nothing is delivered before what happened before it",
     "lost": "everything reaches every steady subscriber",
     "stuck": "nothing is held back for ever",
+    "total": "two subscribers deliver what both deliver in the same order",
 }
 
 # What each ordering promises; a run is judged by what it promised.

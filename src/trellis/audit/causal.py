@@ -14,7 +14,7 @@ from collections.abc import Iterable
 import numpy as np
 import numpy.typing as npt
 
-from trellis.audit.witness import Witness, id_of
+from trellis.audit.witness import Witness, id_of, in_order
 from trellis.trace.rows import Row
 from trellis.words import MessageId, NodeId, Origin, Topic
 
@@ -36,15 +36,16 @@ class Pasts:
 
     def publish(self, node: NodeId, id: MessageId) -> None:
         past = self.of_node.setdefault(node, self.nothing())
-        self.of_message[id] = past.copy()
-        past[self.column[id.origin]] = id.seq
+        self.of_message.setdefault(id, past.copy())
+        column = self.column[id.origin]
+        past[column] = max(past[column], id.seq)
 
     def deliver(self, node: NodeId, id: MessageId) -> Past:
         """Learn a message; its past comes back."""
         past = self.of_node.setdefault(node, self.nothing())
         of_message = self.of_message.get(id)
         if of_message is None:
-            of_message = self.of_message[id] = self.nothing()  # nobody published it: the creation audit says so
+            of_message = self.nothing()  # nobody has published it yet: the creation audit says whether anybody does
         np.maximum(past, of_message, out=past)
         column = self.column[id.origin]
         past[column] = max(past[column], id.seq)
@@ -78,13 +79,14 @@ def causal(rows: Iterable[Row]) -> list[Witness]:
     found: list[Witness] = []
     for topic, lived in topics_of(rows).items():
         found += causal_on(topic, lived)
-    return sorted(found, key=lambda witness: (witness.at, witness.node))
+    return in_order(found)
 
 
 def causal_on(topic: Topic, rows: list[Row]) -> list[Witness]:
     pasts = pasts_of(topic, rows)
     owed: dict[NodeId, Past] = {}  # the union of the pasts of all that a node has delivered
-    delivered: dict[NodeId, list[MessageId]] = {}
+    delivered: dict[NodeId, list[tuple[MessageId, Past]]] = {}  # with its past as known at that moment
+    had: set[tuple[NodeId, MessageId]] = set()
     found = []
     for row in rows:
         id, node = id_of(row), row.node
@@ -94,10 +96,12 @@ def causal_on(topic: Topic, rows: list[Row]) -> list[Witness]:
         before = owed.setdefault(node, pasts.nothing())
         column = pasts.column[id.origin]
         mine = delivered.setdefault(node, [])
-        if id.seq <= before[column] and id not in mine:
-            later = next(other for other in mine if pasts.of_message[other][column] >= id.seq)
+        if id.seq <= before[column] and (node, id) not in had:
+            later = next(other for other, past in mine if past[column] >= id.seq)
             says = f"node {node} delivered {later} before {id}, which happened before it"
             found.append(Witness("causal", row.at, node, id, later, says))
-        np.maximum(before, pasts.deliver(node, id), out=before)
-        mine.append(id)
+        past = pasts.deliver(node, id)
+        np.maximum(before, past, out=before)
+        mine.append((id, past))
+        had.add((node, id))
     return found

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator
 
-from trellis.audit.witness import Witness, id_of, ids_of
+from trellis.audit.witness import Witness, id_of, ids_of, in_order
 from trellis.trace.rows import Row
 from trellis.words import MessageId, NodeId, Time, Topic
 
@@ -59,20 +59,23 @@ class Logbook:
                         current.received.setdefault(id, row)
                         current.copies[id] += 1
             case "publish":
-                self.published[id_of(row)] = row
+                self.published.setdefault(id_of(row), row)
             case "skip":
                 if (current := self.current(place)) is not None:
                     current.copies[id_of(row)] -= 1
             case "settle":
-                self.settled.update(dict.fromkeys(ids_of(row), row))
+                for id in ids_of(row):
+                    self.settled.setdefault(id, row)
             case "subscribe":
+                if (current := self.current(place)) is not None:  # a node that came back without a word
+                    current.left = row
                 self.subscriptions.setdefault(place, []).append(Subscription(row))
             case "confirm":
                 current = self.current(place)
                 if current is None:  # it stands since before the run
                     current = Subscription(row)
                     self.subscriptions.setdefault(place, []).append(current)
-                current.confirmed = row
+                current.confirmed = current.confirmed or row
             case "unsubscribe":
                 if (current := self.current(place)) is not None:
                     current.left = row
@@ -115,7 +118,7 @@ def lost(rows: Iterable[Row], quiet: bool = True) -> list[Witness]:
             skipped = " (it came, and was taken for an old one)" if id in subscription.received else ""
             says = f"node {node} was subscribed all the time and never got {id}, published at {at}{skipped}"
             found.append(Witness("lost", at, node, id, None, says))
-    return found
+    return in_order(found)
 
 
 def stuck(rows: Iterable[Row]) -> list[Witness]:
@@ -129,9 +132,9 @@ def stuck(rows: Iterable[Row]) -> list[Witness]:
                 found.append(Witness("stuck", row.at, node, id, None, says))
         if subscription.confirmed is None:
             since = subscription.since
-            says = f"node {node} subscribed to {topic!r} at {since.at} and was never confirmed"
+            says = f"node {node} subscribed to {topic} at {since.at} and was never confirmed"
             found.append(Witness("stuck", since.at, node, id_of(since), None, says))
-    return found
+    return in_order(found)
 
 
 def checked(rows: Iterable[Row], quiet: bool = True) -> int:

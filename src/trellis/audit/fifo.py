@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from trellis.audit.witness import Witness, id_of
+from trellis.audit.witness import Witness, id_of, in_order
 from trellis.trace.rows import Row
 from trellis.words import MessageId, NodeId, Origin, Topic
 
@@ -24,4 +24,4 @@ def fifo(rows: Iterable[Row]) -> list[Witness]:
             found.append(Witness("fifo", row.at, row.node, id, before, says))
         else:
             latest[key] = id
-    return found
+    return in_order(found)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from trellis.audit.witness import Witness, id_of
+from trellis.audit.witness import Witness, id_of, in_order
 from trellis.trace.rows import Row
 from trellis.words import MessageId, NodeId, Time
 
@@ -18,11 +18,11 @@ def creation(rows: Iterable[Row]) -> list[Witness]:
             published.add(id_of(row))
         elif row.kind == "deliver":
             delivered.append((row.at, row.node, id_of(row)))
-    return [
+    return in_order(
         Witness("creation", at, node, id, None, f"node {node} delivered {id}, which nobody published")
         for at, node, id in delivered
         if id not in published
-    ]
+    )
 
 
 def duplicate(rows: Iterable[Row]) -> list[Witness]:
@@ -37,7 +37,7 @@ def duplicate(rows: Iterable[Row]) -> list[Witness]:
         if before != row.position:
             says = f"node {row.node} delivered {id} again (rows {before} and {row.position})"
             found.append(Witness("duplicate", row.at, row.node, id, None, says))
-    return found
+    return in_order(found)
 
 
 def uninvited(rows: Iterable[Row]) -> list[Witness]:
@@ -53,6 +53,6 @@ def uninvited(rows: Iterable[Row]) -> list[Witness]:
                 inside.discard(place)
             case "deliver" if place not in inside:
                 id = id_of(row)
-                says = f"node {row.node} delivered {id} though it is not subscribed to {row.topic!r}"
+                says = f"node {row.node} delivered {id} though it is not subscribed to {row.topic}"
                 found.append(Witness("uninvited", row.at, row.node, id, None, says))
-    return found
+    return in_order(found)

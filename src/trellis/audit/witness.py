@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import NamedTuple
 
 from trellis.trace.rows import Row
@@ -28,6 +29,11 @@ class Witness(NamedTuple):
             "other": other,
             "says": self.says,
         }
+
+
+def in_order(found: Iterable[Witness]) -> list[Witness]:
+    """The order in which witnesses are shown: by when, where and what, whatever order they were found in."""
+    return sorted(found, key=lambda witness: (witness.at, witness.node, witness.message, witness.says))
 
 
 def id_of(row: Row) -> MessageId:

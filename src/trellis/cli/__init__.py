@@ -11,7 +11,7 @@ import typer
 from typer.exceptions import Abort, TyperException
 
 from trellis import __version__
-from trellis.cli import audit, demo, page, protocols, reproduce, run, story, swarm, sweep
+from trellis.cli import audit, demo, ingest, page, protocols, reproduce, run, story, swarm, sweep
 from trellis.errors import TrellisError
 
 LINE_MAX = 1000  # characters of a complaint
@@ -25,7 +25,7 @@ app = typer.Typer(
     rich_markup_mode="rich",
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for command in (run, audit, story, page, protocols, swarm, sweep, reproduce, demo):
+for command in (run, audit, story, page, protocols, swarm, sweep, ingest, reproduce, demo):
     app.command(command.__name__.rpartition(".")[2], epilog=command.EPILOG)(command.command)
 
 

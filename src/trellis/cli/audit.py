@@ -3,68 +3,86 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from trellis.cli.command import err, example, out, print_json
 
-EPILOG = example("trellis audit out/run", "trellis audit out/run --json")
+if TYPE_CHECKING:
+    from trellis.audit.verdict import Verdict
+
+EPILOG = example("trellis audit out/run", "trellis audit out/run --json", "trellis audit out/sweep --spark")
 SHOWN_MAX = 10
 
 
 def command(
-    directory: Annotated[Path, typer.Argument(metavar="DIR", help="What `trellis run --out` wrote.")],
+    directory: Annotated[
+        Path, typer.Argument(metavar="DIR", help="What `trellis run --out` wrote; with --spark also many runs.")
+    ],
     every: Annotated[bool, typer.Option("--all", help="Check every promise, also those that were not made.")] = False,
+    on_spark: Annotated[
+        bool, typer.Option("--spark", help="For traces that do not fit in memory, and for DIR/traces/run=<id>.")
+    ] = False,
+    master: Annotated[
+        str | None, typer.Option(help="With --spark: where it runs; else $TRELLIS_SPARK_MASTER, else local[*].")
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print verdict and witnesses as one JSON object.")] = False,
 ) -> int:
     """Check every promise of the run's ordering and show a witness for each violation.
 
     Exit code 0: all promises kept. 1: violations. 2: the trace cannot be read.
     """
-    from trellis.audit import AUDITS, PROMISES, SAYS, judge, pairs_checked
-    from trellis.errors import TraceError
-    from trellis.trace import store
+    from trellis.errors import PipelineError
 
-    trace, about = store.read(directory)
-    ordering = about["ordering"]
-    if ordering not in PROMISES:
-        raise TraceError(f"{directory}: run.json says ordering {ordering!r}; there are {', '.join(PROMISES)}")
-    match about.get("scenario"):
-        case {"stack": {"ordering": asked}} if asked != ordering:
-            raise TraceError(f"{directory}: run.json says ordering {ordering!r}, but its scenario {asked!r}; run again")
-    with err.status("auditing"):
-        asked = tuple(AUDITS) if every else PROMISES[ordering]
-        verdict = judge(trace, asked, quiet=about["quiet"])
-        pairs = pairs_checked(trace, quiet=about["quiet"])
-    not_judged = [name for name in asked if name not in verdict]
-    broken = {name: witnesses for name, witnesses in verdict.items() if witnesses}
+    if not on_spark:
+        from trellis.audit.verdict import verdict_on
+
+        if master is not None:
+            raise PipelineError(f"--master {master}: the plain audit runs in this process; add --spark")
+        with err.status("auditing"):
+            verdicts = [verdict_on(directory, every)]
+    else:
+        from trellis.pipeline.audit.runs import verdicts_on
+
+        with err.status("auditing") as status:
+            verdicts = verdicts_on(directory, every, None if as_json else SHOWN_MAX, master, status.update)
+    broken = [verdict for verdict in verdicts if verdict.broken]
     if as_json:
-        print_json(
-            {
-                "directory": str(directory),
-                "digest": about["digest"],
-                "ordering": ordering,
-                "deliveries": len(trace.of_kind("deliver")),
-                "violations": {name: len(witnesses) for name, witnesses in verdict.items()},
-                "not_judged": not_judged,
-                "pairs_checked": pairs,
-                "witnesses": [w.as_dict() for witnesses in broken.values() for w in witnesses],
-            }
-        )
+        single = len(verdicts) == 1 and verdicts[0].directory == directory
+        told = [verdict.as_dict() for verdict in verdicts]
+        print_json(told[0] if single else {"directory": str(directory), "runs": told})
         return 1 if broken else 0
-    out.print(f"{len(trace.of_kind('deliver')):,} deliveries under {ordering!r}, digest {about['digest'][:16]}")
-    for name, witnesses in verdict.items():
-        state = "kept  " if not witnesses else f"[bold red]BROKEN[/] {len(witnesses)} times:"
-        checked = f" ({pairs:,} pairs of message and subscriber)" if name == "lost" else ""
-        out.print(f"  {name:<10} {state} {SAYS[name]}{checked}")
-        for witness in witnesses[:SHOWN_MAX]:
-            out.print(f"    t={witness.at}: {witness.says}", markup=False)
-        if len(witnesses) > SHOWN_MAX:
-            out.print(f"    ... and {len(witnesses) - SHOWN_MAX} more (--json shows all)")
-    for name in not_judged:
-        out.print(f"  {name:<10} not judged: the run was cut short by its end")
-    if broken:
-        first = next(iter(broken.values()))[0]
-        out.print(f"read more with: trellis story {directory} {first.message}", markup=False)
+    for verdict in verdicts if len(verdicts) == 1 else broken[:SHOWN_MAX]:
+        show(verdict)
+    if len(verdicts) > 1:
+        if len(broken) > SHOWN_MAX:
+            out.print(f"... and {len(broken) - SHOWN_MAX:,} more runs with broken promises (--json shows all)")
+        deliveries = sum(verdict.deliveries for verdict in verdicts)
+        out.print(
+            f"{len(verdicts):,} runs, {deliveries:,} deliveries: "
+            f"{len(verdicts) - len(broken):,} kept all promises, {len(broken):,} did not"
+        )
     return 1 if broken else 0
+
+
+def show(verdict: Verdict) -> None:
+    from trellis.audit import SAYS
+
+    about = verdict.about
+    out.print(
+        f"{verdict.deliveries:,} deliveries under {about['ordering']!r}, digest {about['digest'][:16]}", markup=False
+    )
+    for name, count in verdict.violations.items():
+        state = "kept  " if not count else f"[bold red]BROKEN[/] {count} times:"
+        checked = f" ({verdict.pairs_checked:,} pairs of message and subscriber)" if name == "lost" else ""
+        out.print(f"  {name:<10} {state} {SAYS[name]}{checked}")
+        for witness in verdict.witnesses[name][:SHOWN_MAX]:
+            out.print(f"    t={witness.at}: {witness.says}", markup=False)
+        if count > SHOWN_MAX:
+            out.print(f"    ... and {count - SHOWN_MAX} more (--json shows all)")
+    for name in verdict.not_judged:
+        out.print(f"  {name:<10} not judged: the run was cut short by its end")
+    if verdict.broken:
+        first = next(iter(verdict.broken.values()))[0]
+        out.print(f"read more with: trellis story {verdict.directory} {first.message}", markup=False)

@@ -1,4 +1,4 @@
-"""trellis demo: a discussion, its audit, the story of one reply, and a page."""
+"""trellis demo: a discussion, its audit, the story of one reply, a page; then a sweep and its audit on Spark."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 from rich.markup import escape
 
-from trellis.cli.command import example, out
+from trellis.cli.command import err, example, out, progress
 
 EPILOG = example("trellis demo --out out/demo")
 
@@ -18,8 +18,14 @@ def command(
         "out/demo"
     ),
     seed: Annotated[int, typer.Option(help="Another seed, another discussion.", min=0, max=(1 << 63) - 1)] = 7,
+    on_spark: Annotated[
+        bool, typer.Option("--spark/--no-spark", help="Also sweep a small grid on Spark into DIR-sweep, and audit it.")
+    ] = True,
 ) -> int:
-    """Let 64 nodes hold a discussion in causal order, audit it, tell the story of one reply, and draw a page."""
+    """Let 64 nodes hold a discussion in causal order, audit it, tell the story of one reply, and draw a page.
+
+    Then the same kind of discussion at other sizes and over another overlay, as a sweep and an audit on Spark.
+    """
     from trellis.audit import SAYS
     from trellis.report.demo import discussion, question_and_reply
     from trellis.report.figures import figures
@@ -50,4 +56,37 @@ def command(
     target.write_text(page(result, found, question, reply), encoding="utf-8")
     out.print(f"[bold]4. Page[/]: open {escape(str(target))} in a browser")
     out.print(f"   go on with: trellis audit {out_dir}  |  trellis story {out_dir} {question}", markup=False)
-    return 1 if any(found["violations"].values()) else 0
+    kept = not any(found["violations"].values())
+    if on_spark:
+        kept = sweep_and_audit(out_dir.with_name(f"{out_dir.name}-sweep")) and kept
+    return 0 if kept else 1
+
+
+def sweep_and_audit(directory: Path) -> bool:
+    from trellis.pipeline import tables
+    from trellis.pipeline.audit.runs import verdicts_on
+    from trellis.pipeline.metrics import over_repetitions
+    from trellis.pipeline.session import session
+    from trellis.pipeline.sweep import sweep
+    from trellis.report.demo import small_grid
+    from trellis.scenario import points
+
+    grid = small_grid()
+    laid_out = points(grid)
+    out.print(f"[bold]5. Sweep[/] on Spark: {len(laid_out)} more discussions, two sizes, two overlays, the same luck")
+    with err.status("starting Spark"):
+        spark = session()
+    with progress(grid.name, len(laid_out)) as bar:
+        sweep(spark, grid, laid_out, directory, lambda done, of: bar(done, f"{done} of {of}"), traces=True)
+    shown = over_repetitions(tables.read(spark, directory, "runs"), delivery="delivery.mean").orderBy("point")
+    for row in shown.toArrow().to_pylist():
+        settings = ", ".join(f"{key} {value}" for key, value in row["settings"])
+        out.print(f"   {row['mean']:6.1f} u.t. to delivery  ({settings})", markup=False)
+    with err.status("auditing on Spark"):
+        verdicts = verdicts_on(directory, every=False, shown_max=1, master=None)
+    broken = [verdict for verdict in verdicts if verdict.broken]
+    deliveries = sum(verdict.deliveries for verdict in verdicts)
+    judged = "all kept their promises" if not broken else f"{len(broken)} BROKEN"
+    out.print(f"[bold]6. Audit[/] on Spark: {len(verdicts)} runs, {deliveries:,} deliveries: {judged}")
+    out.print(f"   go on with: trellis audit {directory} --spark  |  trellis reproduce vcube-ps", markup=False)
+    return not broken

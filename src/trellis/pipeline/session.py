@@ -36,14 +36,16 @@ SETTINGS = {
     "spark.sql.parquet.compression.codec": "zstd",
     "spark.sql.session.timeZone": "UTC",
     "spark.sql.sources.default": "parquet",
-    "spark.python.unix.domain.socket.enabled": "true",
     "spark.driver.memory": "2g",
     "spark.driver.maxResultSize": "1g",
 }
 
 
-def session(master: str | None = None, settings: Mapping[str, str] | None = None) -> SparkSession:
-    """The process's session. The first call decides about master and memory; later ones get the same."""
+def session(master: str | None = None, settings: Mapping[str, str] | None = None, heavy: bool = False) -> SparkSession:
+    """The process's session. The first call decides about master and memory; later ones get the same.
+
+    `heavy`: Spark itself has minutes of work to do. Else Java compiles quickly instead of well, and starts twice as fast.
+    """
     from pyspark.errors import PySparkException
     from pyspark.sql import SparkSession
 
@@ -52,7 +54,7 @@ def session(master: str | None = None, settings: Mapping[str, str] | None = None
     chosen = checked(master or os.environ.get(MASTER) or "local[*]")
     prepare(chosen)
     builder = SparkSession.builder.master(chosen)
-    for key, value in (SETTINGS | java_options() | dict(settings or {})).items():
+    for key, value in (SETTINGS | java_options(heavy) | dict(settings or {})).items():
         builder = builder.config(key, value)
     try:
         made = builder.getOrCreate()
@@ -88,9 +90,10 @@ def prepare(master: str) -> None:
         os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
 
 
-def java_options() -> dict[str, str]:
+def java_options(heavy: bool) -> dict[str, str]:
     quiet = resources.files("trellis.pipeline") / "log4j2.properties"
-    return {"spark.driver.extraJavaOptions": f"-Dlog4j2.configurationFile=file:{quiet}"}
+    compiler = "" if heavy else " -XX:TieredStopAtLevel=1"
+    return {"spark.driver.extraJavaOptions": f"-Dlog4j2.configurationFile=file:{quiet}{compiler}"}
 
 
 def cores(spark: SparkSession) -> int:

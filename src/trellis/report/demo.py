@@ -1,7 +1,12 @@
-"""The demonstration: a causal discussion among 64 nodes."""
+"""The demonstration: a causal discussion among 64 nodes, and a small grid beside it."""
 
 from __future__ import annotations
 
+from typing import Any
+
+import msgspec
+
+from trellis.scenario.grid import Grid
 from trellis.scenario.model import Fraction, Nodes, Queue, Replies, Scenario, StackSpec
 from trellis.sim import Run
 from trellis.words import MessageId
@@ -18,6 +23,13 @@ def discussion(seed: int = 7) -> Scenario:
         workload=Replies(openers=1, think=300),
         network=Queue(service=1, propagation=100),
     )
+
+
+def small_grid() -> Grid:
+    """The same kind of discussion at two sizes, over a tree per publisher and over a single one."""
+    base = msgspec.to_builtins(discussion())
+    axes: dict[str, list[Any]] = {"nodes.count": [16, 32], "stack.overlay": ["vcube", "single-root"]}
+    return Grid(name="discussions", scenario={k: v for k, v in base.items() if k != "seed"}, axes=axes, repetitions=2)
 
 
 def question_and_reply(run: Run) -> tuple[MessageId, MessageId]:

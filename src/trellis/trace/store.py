@@ -11,16 +11,20 @@ import json
 import os
 import shutil
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from trellis.errors import TraceError
 from trellis.trace.rows import KINDS, arrow_schema
-from trellis.trace.table import Trace
+from trellis.trace.table import Trace, digest_of
 
+ROWS_AT_ONCE = 1 << 18
 TRACE, ABOUT, PAGE = "trace.parquet", "run.json", "index.html"
 
 
@@ -78,11 +82,35 @@ def read(directory: Path) -> tuple[Trace, dict[str, Any]]:
     """Read a run back, and hold it to its digest."""
     about = read_about(directory / ABOUT)
     trace = read_table(directory / TRACE)
-    if about["digest"] != trace.digest():
+    hold(directory, about, trace.digest())
+    return trace, about
+
+
+def survey(directory: Path) -> dict[str, Any]:
+    """All that `read` checks, without holding the rows; and that positions go up, for readers that sort by them."""
+    about = read_about(directory / ABOUT)
+    path, wanted = directory / TRACE, arrow_schema()
+    before = -1
+    with opened(path) as file:
+        for batch in batches(path, file, wanted.names):
+            positions = conform(path, batch).numbers("position")
+            if len(positions) and (positions[0] <= before or any(np.diff(positions) <= 0)):
+                raise TraceError(f"{path}: position does not go up from row to row; audit it without --spark")
+            before = positions[-1] if len(positions) else before
+
+        def parts(name: str) -> Iterator[Trace]:
+            alone = pa.schema([wanted.field(name)])
+            return (Trace(batch.cast(alone)) for batch in batches(path, file, [name]))
+
+        hold(directory, about, digest_of(file.metadata.num_rows, parts))
+    return {**about, "rows": file.metadata.num_rows}
+
+
+def hold(directory: Path, about: dict[str, Any], digest: str) -> None:
+    if about["digest"] != digest:
         raise TraceError(
             f"{directory / TRACE}: its digest is not the one in {ABOUT}; it was changed after the run, so run again"
         )
-    return trace, about
 
 
 def read_about(path: Path) -> dict[str, Any]:
@@ -105,18 +133,51 @@ def read_about(path: Path) -> dict[str, Any]:
 
 
 def read_table(path: Path) -> Trace:
+    with opened(path) as file:
+        try:
+            table = file.read()
+        except (OSError, ValueError, pa.ArrowException) as error:
+            raise not_whole(path, error) from None
+    return conform(path, table)
+
+
+@contextmanager
+def opened(path: Path) -> Iterator[pq.ParquetFile]:
     try:
-        with path.open("rb") as file:
-            table = pq.read_table(file)
-        found = set(table.column_names)
+        source = path.open("rb")
     except FileNotFoundError:
         raise TraceError(f"{path}: there is no trace; give a directory that `trellis run --out` wrote") from None
+    except OSError as error:
+        raise not_whole(path, error) from None
+    with source:
+        try:
+            file = pq.ParquetFile(source)
+            names = set(file.schema_arrow.names)
+        except (OSError, ValueError, pa.ArrowException) as error:
+            raise not_whole(path, error) from None
+        wanted = arrow_schema()
+        for field in wanted:
+            if field.name not in names:
+                raise TraceError(f"{path}: column {field.name!r} is missing; a trace has {', '.join(wanted.names)}")
+        yield file
+
+
+def batches(path: Path, file: pq.ParquetFile, names: list[str]) -> Iterator[pa.Table]:
+    """These columns, some rows at a time."""
+    try:
+        for batch in file.iter_batches(ROWS_AT_ONCE, columns=names):
+            yield pa.Table.from_batches([batch])
     except (OSError, ValueError, pa.ArrowException) as error:
-        raise TraceError(f"{path}: not a whole Parquet file ({brief(error)}); run again to write it anew") from None
+        raise not_whole(path, error) from None
+
+
+def not_whole(path: Path, error: Exception) -> TraceError:
+    return TraceError(f"{path}: not a whole Parquet file ({brief(error)}); run again to write it anew")
+
+
+def conform(path: Path, table: pa.Table) -> Trace:
+    """Rows that are those of a trace, in their types."""
     wanted = arrow_schema()
-    for field in wanted:
-        if field.name not in found:
-            raise TraceError(f"{path}: column {field.name!r} is missing; a trace has {', '.join(wanted.names)}")
     try:
         table = table.select(wanted.names)
         table.validate(full=True)

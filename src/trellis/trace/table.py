@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import struct
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import TypeVar
 
 import numpy as np
@@ -43,6 +43,11 @@ class Trace:
         chunk = column.chunk(0)
         return np.asarray(chunk.indices.to_numpy(zero_copy_only=False), np.int64), chunk.dictionary.to_pylist()
 
+    def used(self, name: str) -> set[str]:
+        """The strings that a column really holds."""
+        codes, names = self.words(name)
+        return {names[code] for code in np.unique(codes)}
+
     def rows(self) -> Iterator[Row]:
         columns = [self.table.column(c.name).to_pylist() for c in COLUMNS]
         return map(Row._make, zip(*columns, strict=True))
@@ -54,19 +59,28 @@ class Trace:
         return Trace(self.table.filter(pa.array(wanted)))
 
     def digest(self) -> str:
-        """SHA-256 over the columns: numbers as little-endian 64-bit words, strings as ranks in sorted order."""
-        hasher = hashlib.sha256()
-        for column in COLUMNS:
-            hasher.update(f"{column.name}:{len(self)}\n".encode())
-            if column.type is int:
-                hasher.update(self.numbers(column.name).astype("<i8").tobytes())
-                continue
-            codes, names = self.words(column.name)
-            used = sorted({names[code] for code in np.unique(codes)})
+        return digest_of(len(self), lambda _: [self])
+
+
+def digest_of(length: int, parts: Callable[[str], Iterable[Trace]]) -> str:
+    """SHA-256 over the columns: numbers as little-endian 64-bit words, strings as ranks in sorted order.
+
+    `parts` gives a column's rows piece by piece, so that a trace need not be in memory; it is asked twice for words.
+    """
+    hasher = hashlib.sha256()
+    for column in COLUMNS:
+        hasher.update(f"{column.name}:{length}\n".encode())
+        if column.type is int:
+            for part in parts(column.name):
+                hasher.update(part.numbers(column.name).astype("<i8").tobytes())
+            continue
+        used: list[str] = sorted({word for part in parts(column.name) for word in part.used(column.name)})
+        hasher.update("\n".join(used).encode() + b"\n")
+        for part in parts(column.name):
+            codes, names = part.words(column.name)
             rank = np.array([used.index(name) if name in used else -1 for name in names] or [0])
-            hasher.update("\n".join(used).encode() + b"\n")
             hasher.update(rank[codes].astype("<i8").tobytes())
-        return hasher.hexdigest()
+    return hasher.hexdigest()
 
 
 class Codes(dict[T, int]):

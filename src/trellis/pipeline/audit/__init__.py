@@ -1,0 +1,65 @@
+"""The judges on Spark: traces that do not fit in memory, many runs at once. The plain audits are the truth.
+
+Promises: the same verdicts and the same witnesses as trellis.audit, for every run of a trace with a `run` column; runs
+          are never mixed.
+Assumes:  positions of one run are distinct, and go up along its log; a work directory that driver and workers share.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import cached_property
+from pathlib import Path
+
+from pyspark.sql import DataFrame
+
+from trellis.pipeline.audit import causal, delivery, fifo, integrity, total
+from trellis.pipeline.audit.columns import kept
+
+
+class Case:
+    """A trace with what several audits ask of it: its messages and its subscriptions, computed once."""
+
+    def __init__(self, trace: DataFrame, quiet: bool, work: Path) -> None:
+        """`work` is an empty directory. It must stay until the witnesses have been read."""
+        self.trace = trace
+        self.quiet = quiet
+        self.work = work
+        self.messages = kept(integrity.messages(trace), work, "messages")
+        self.subscriptions = kept(delivery.subscriptions(trace), work, "subscriptions")
+
+    @cached_property
+    def steps(self) -> DataFrame:
+        return kept(fifo.steps(self.trace), self.work, "steps")
+
+    def witnesses(self, audit: str) -> DataFrame:
+        """Every witness against one promise."""
+        trace, said, work = self.trace, self.messages, self.work
+        match audit:
+            case "creation":
+                return integrity.creation(trace, said, work)
+            case "duplicate":
+                return integrity.duplicate(trace, self.steps, work)
+            case "uninvited":
+                return integrity.uninvited(trace, work)
+            case "fifo":
+                return fifo.fifo(self.steps)
+            case "causal":
+                return causal.causal(trace, said, work)
+            case "lost":
+                return delivery.lost(trace, said, self.subscriptions, self.steps, self.quiet, work)
+            case "stuck":
+                return delivery.stuck(trace, self.subscriptions, work)
+            case "total":
+                return total.total(trace, said, work)
+        raise KeyError(audit)
+
+    def pairs_checked(self) -> DataFrame:
+        """Per run, how many (message, steady subscriber) pairs stand behind a verdict on `lost`."""
+        return delivery.checked(self.subscriptions, self.messages, self.quiet)
+
+
+def judge(trace: DataFrame, promises: Iterable[str], quiet: bool, work: Path) -> dict[str, DataFrame]:
+    """Every witness against every promise, by name; `stuck` is missing where the run was cut short (not `quiet`)."""
+    case = Case(trace, quiet, work)
+    return {name: case.witnesses(name) for name in promises if name != "stuck" or quiet}

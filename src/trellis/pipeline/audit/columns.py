@@ -1,0 +1,67 @@
+"""Columns that the audits on Spark share: what names a message, what a witness consists of, which rows count."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from pyspark.sql import Column, DataFrame, Row
+from pyspark.sql import functions as F
+
+from trellis.audit import NEEDED_KINDS, Witness
+from trellis.words import MessageId
+
+ORIGIN = ["run", "topic", "source", "incarnation"]  # one life of one publisher on one topic of one run
+MESSAGE = [*ORIGIN, "seq"]
+OTHER = ["other_topic", "other_source", "other_incarnation", "other_seq"]
+WITNESS = ["audit", "run", "at", "node", *MESSAGE[1:], *OTHER, "says"]
+IN_ORDER = ["at", "node", "source", "incarnation", "topic", "seq", "says"]  # as audit.witness.in_order has it
+TYPES = dict(zip(OTHER, ("string", "int", "int", "bigint"), strict=True))
+
+
+def needed(trace: DataFrame) -> DataFrame:
+    """Acknowledgements and membership packets tell the audits nothing."""
+    return trace.where(F.col("kind").isin(*NEEDED_KINDS) & ((F.col("kind") != "receive") | (F.col("batch") > 0)))
+
+
+def of_kind(trace: DataFrame, *kinds: str) -> DataFrame:
+    return trace.where(F.col("kind").isin(*kinds))
+
+
+def carried(trace: DataFrame, *kinds: str) -> DataFrame:
+    """One row per message that a row of these kinds concerns: numbered one after the other from the first."""
+    numbers = F.sequence(F.col("seq"), F.col("seq") + F.col("batch") - 1)
+    return of_kind(trace, *kinds).where("batch > 0").withColumn("seq", F.explode(numbers))
+
+
+def name(prefix: str = "") -> Column:
+    """A message as `3:7@news`, or `3.1:7@news` for the second life of node 3."""
+    topic, source, incarnation, seq = (F.col(f"{prefix}{cell}") for cell in MESSAGE[1:])
+    life = F.when(incarnation == 0, "").otherwise(F.concat(F.lit("."), incarnation))
+    return F.concat(source, life, F.lit(":"), seq, F.lit("@"), topic)
+
+
+def witnesses(audit: str, found: DataFrame, *says: Column | str) -> DataFrame:
+    """Rows about a violation as witnesses; `says` is put together from text and columns."""
+    text = F.concat(*(F.lit(part) if isinstance(part, str) else part.cast("string") for part in says))
+    others = {cell: F.lit(None).cast(kind) for cell, kind in TYPES.items() if cell not in found.columns}
+    return found.withColumns({"audit": F.lit(audit), "says": text, **others}).select(*WITNESS)
+
+
+def witness_of(row: Row) -> Witness:
+    """A row as the plain audits would have told it."""
+    id = MessageId((row.source, row.incarnation), row.topic, row.seq)
+    other = None
+    if row.other_seq is not None:
+        other = MessageId((row.other_source, row.other_incarnation), row.other_topic, row.other_seq)
+    return Witness(row.audit, row.at, row.node, id, other, row.says)
+
+
+def kept(table: DataFrame, work: Path, name: str) -> DataFrame:
+    """The table, computed once into the work directory. Spark then knows its size, and sends a small one around."""
+    place = (work / name).absolute().as_uri()
+    table.write.parquet(place)
+    return table.sparkSession.read.schema(table.schema).parquet(place)
+
+
+def partitions(table: DataFrame) -> int:
+    return int(table.sparkSession.conf.get("spark.sql.shuffle.partitions") or 8)

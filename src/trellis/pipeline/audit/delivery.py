@@ -1,0 +1,145 @@
+"""Lost and stuck on Spark, by intervals between positions; the twin is audit/delivery.py."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from pyspark.sql import Column, DataFrame, Window
+from pyspark.sql import functions as F
+
+from trellis.pipeline.audit.columns import MESSAGE, ORIGIN, carried, kept, name, needed, of_kind, witnesses
+
+PLACE = ["run", "node", "topic"]
+AT_PLACE = ["node", *MESSAGE]
+
+
+def subscriptions(trace: DataFrame) -> DataFrame:
+    """One row per subscription of one node to one topic: since when, confirmed when, left when (positions)."""
+    by_position = Window.partitionBy(*PLACE).orderBy("position")
+    words = of_kind(trace, "subscribe", "confirm", "unsubscribe").select(
+        *PLACE, "position", "at", "kind", "source", "incarnation", "seq"
+    )
+    nobody = F.coalesce(F.lag("kind").over(by_position), F.lit("unsubscribe")) == "unsubscribe"
+    starts = (F.col("kind") == "subscribe") | ((F.col("kind") == "confirm") & nobody)
+    numbered = words.withColumn("starts", starts).withColumn(
+        "number", F.sum(F.col("starts").cast("int")).over(by_position)
+    )
+    first = {cell: F.min_by(cell, "position").alias(f"since_{cell}") for cell in ("at", "source", "incarnation", "seq")}
+    whole = (
+        numbered.where("number > 0")
+        .groupBy(*PLACE, "number")
+        .agg(
+            F.min("position").alias("since"),
+            *first.values(),
+            F.min(F.when(F.col("kind") == "confirm", F.col("position"))).alias("confirmed"),
+            F.min(F.when(F.col("kind") == "unsubscribe", F.col("position"))).alias("left"),
+        )
+    )
+    again = F.lead("since").over(Window.partitionBy(*PLACE).orderBy("number"))
+    return whole.withColumn("left", F.coalesce("left", again))
+
+
+def owed_to(subscriber: DataFrame, said: DataFrame, quiet: bool) -> tuple[DataFrame, Column]:
+    """The messages that must reach somebody, and when one of them must reach a subscriber beside it."""
+    born = said.where("published IS NOT NULL" if quiet else "published IS NOT NULL AND settled IS NOT NULL")
+    stayed = F.col("left").isNull() | F.coalesce(F.col("left") > F.col("settled"), F.lit(False))
+    return born, (F.col("confirmed") < F.col("published")) & stayed
+
+
+def checked(subscribers: DataFrame, said: DataFrame, quiet: bool) -> DataFrame:
+    """Per run, how many (message, steady subscriber) pairs `lost` looks at."""
+    born, owed = owed_to(subscribers, said, quiet)
+    return born.join(subscribers, ["run", "topic"]).where(owed).groupBy("run").count()
+
+
+def lost(
+    trace: DataFrame, said: DataFrame, subscribers: DataFrame, stepped: DataFrame, quiet: bool, work: Path
+) -> DataFrame:
+    """A message that never came to a steady subscriber. `said` and `stepped` are what `messages` and `steps` gave.
+
+    What a node never got of an origin was left out at some step, or lies above the highest number that it delivered,
+    and did not come late. Such gaps are few where little is lost.
+    """
+    born, owed = owed_to(subscribers, said, quiet)
+    ends = born.groupBy(*ORIGIN).agg((F.min("seq") - 1).alias("low"), (F.max("seq") + 1).alias("upto"))
+    highest = of_kind(trace, "deliver").groupBy("node", *ORIGIN).agg(F.max("seq").alias("highest"))
+    above = (
+        subscribers.where("confirmed IS NOT NULL")
+        .select(*PLACE)
+        .distinct()
+        .join(ends, ["run", "topic"])
+        .join(highest, ["node", *ORIGIN], "left")
+        .select("node", *ORIGIN, F.coalesce("highest", "low").alias("after"), "upto")
+    )
+    left_out = stepped.where("before IS NULL OR seq > before + 1").select(
+        "node", *ORIGIN, F.coalesce("before", F.lit(-1)).alias("after"), F.col("seq").alias("upto")
+    )
+    gaps = above.unionByName(left_out).where("upto > after + 1")
+    missing = kept(
+        gaps.join(born, ORIGIN)
+        .where("seq > after AND seq < upto")
+        .join(stepped.where("seq < before").select(*AT_PLACE), AT_PLACE, "left_anti")
+        .join(subscribers.drop("number"), PLACE)
+        .where(owed)
+        .select(*AT_PLACE, "published_at", "since", "left"),
+        work,
+        "missing",
+    )
+    copies = (
+        copies_of(trace)
+        .join(missing.select(*AT_PLACE, "since", "left"), AT_PLACE)
+        .where("position > since AND (left IS NULL OR position < left)")
+        .groupBy(*AT_PLACE, "since")
+        .agg(F.sum("copies").alias("copies"), F.max(F.col("copies") > 0).alias("came"))
+    )
+    found = (
+        missing.join(copies, [*AT_PLACE, "since"], "left")
+        .where("coalesce(copies, 0) <= 0")
+        .withColumnRenamed("published_at", "at")
+    )
+    skipped = F.when(F.col("came"), " (it came, and was taken for an old one)").otherwise("")
+    never = (" was subscribed all the time and never got ", name(), ", published at ", F.col("at"), skipped)
+    return witnesses("lost", found, "node ", F.col("node"), *never)
+
+
+def copies_of(trace: DataFrame) -> DataFrame:
+    """Copies that came (+1) and copies that were dropped on purpose (-1)."""
+    cells = [*AT_PLACE, "position", "at"]
+    came = carried(trace, "receive").select(*cells, F.lit(1).alias("copies"))
+    return came.unionByName(of_kind(trace, "skip").select(*cells, F.lit(-1).alias("copies")))
+
+
+def stuck(trace: DataFrame, subscribers: DataFrame, work: Path) -> DataFrame:
+    """A message that came and is still held back when nothing is left to happen; or no confirmation ever came.
+
+    Copies and deliveries of a message at a node meet in one aggregate, not in a join.
+    """
+    standing = subscribers.where("left IS NULL")
+    held = copies_of(trace).join(standing.select(*PLACE, "since"), PLACE).where("position > since").drop("since")
+    somewhere = kept(held.select(*PLACE).distinct(), work, "held")  # a trace need not tell of packets
+    delivered = (
+        of_kind(trace, "deliver")
+        .join(somewhere, PLACE, "left_semi")
+        .select(*AT_PLACE, "position", "at", F.lit(None).cast("int").alias("copies"))
+    )
+    came = F.when(F.col("copies") > 0, F.col("position"))
+    ends = needed(trace).groupBy("run").agg(F.max_by("at", "position").alias("end"))
+    waiting = (
+        held.unionByName(delivered)
+        .groupBy(*AT_PLACE)
+        .agg(
+            F.max(F.col("copies").isNull()).alias("delivered"),
+            F.sum("copies").alias("copies"),
+            F.min_by("at", came).alias("at"),
+        )
+        .where("NOT delivered AND copies > 0")
+        .join(F.broadcast(ends), "run")
+    )
+    back = (" received ", name(), " at ", F.col("at"), " and still holds it back at the end, ", F.col("end"))
+    unconfirmed = standing.where("confirmed IS NULL").select(
+        *PLACE, *(F.col(f"since_{cell}").alias(cell) for cell in ("at", "source", "incarnation", "seq"))
+    )
+    never = (" subscribed to ", F.col("topic"), " at ", F.col("at"), " and was never confirmed")
+    return witnesses("stuck", waiting, "node ", F.col("node"), *back).unionByName(
+        witnesses("stuck", unconfirmed, "node ", F.col("node"), *never)
+    )

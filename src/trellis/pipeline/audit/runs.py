@@ -1,0 +1,134 @@
+"""Runs on disk, judged on Spark: one run, or the runs of a sweep under `traces/run=<id>/`.
+
+Promises: what is not a whole run of ours is refused before Spark starts, by the same words as without Spark.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote
+
+from py4j.protocol import Py4JError
+from pyspark.errors import PySparkException
+from pyspark.sql import DataFrame, SparkSession, Window
+from pyspark.sql import functions as F
+
+from trellis.audit.verdict import Verdict, asked_of
+from trellis.errors import PipelineError, TraceError
+from trellis.pipeline.audit import Case
+from trellis.pipeline.audit.columns import IN_ORDER, of_kind, witness_of
+from trellis.pipeline.session import brief, cores, session
+from trellis.trace import store
+from trellis.trace.rows import spark_ddl
+
+TRACES, RUN = "traces", "run="
+ROWS_PER_TASK = 1_000_000
+SETTINGS = {"spark.driver.memory": "4g"}
+
+Said = Callable[[str], None]
+
+
+def runs_in(directory: Path) -> dict[str, Path]:
+    """The run of a directory, under an empty name; or the runs of a sweep, by name."""
+    if not (directory / TRACES).is_dir():
+        return {"": directory}
+    found = sorted((directory / TRACES).glob(f"{RUN}*"))
+    if not found:
+        raise TraceError(f"{directory / TRACES}: there is no {RUN}<id> in it; give a directory with runs")
+    return {unquote(place.name.removeprefix(RUN)): place for place in found}
+
+
+def verdicts_on(
+    directory: Path, every: bool, shown_max: int | None, master: str | None, say: Said = lambda text: None
+) -> list[Verdict]:
+    """Judge every run there. At most `shown_max` witnesses of each kind are kept per run, all of them are counted."""
+    runs = runs_in(directory)
+    abouts = {}
+    for number, (run, place) in enumerate(runs.items()):
+        say(f"checking run {number + 1:,} of {len(runs):,}")
+        abouts[run] = store.survey(place)
+    asked = {run: asked_of(place, abouts[run], every) for run, place in runs.items()}
+    say("starting Spark")
+    spark = session(master, SETTINGS, heavy=True)
+    alike: dict[tuple[tuple[str, ...], bool], list[str]] = {}  # runs that are judged alike
+    for run, about in abouts.items():
+        alike.setdefault((asked[run], about["quiet"]), []).append(run)
+    found: dict[str, Verdict] = {}
+    with tempfile.TemporaryDirectory(prefix="trellis-audit-") as work, in_one_line():
+        trace = read(spark, directory, Path(work), sum(about["rows"] for about in abouts.values()))
+        for number, ((audits, quiet), names) in enumerate(alike.items()):
+            room = Path(work) / f"{number}"
+            room.mkdir()
+            chosen = trace if len(alike) == 1 else only(trace, names)
+            judged = judge_runs(chosen, audits, quiet, room, shown_max, say)
+            for run in names:
+                found[run] = judged(Verdict(runs[run], abouts[run], audits, 0, 0, {}, {}), run)
+    return [found[run] for run in runs]
+
+
+def read(spark: SparkSession, directory: Path, work: Path, rows: int) -> DataFrame:
+    """All rows, with the name of their run. Read through a link: Spark takes some characters of a path for patterns."""
+    spark.conf.set("spark.sql.shuffle.partitions", str(max(cores(spark), rows // ROWS_PER_TASK)))
+    sweep = (directory / TRACES).is_dir()
+    link = work / "runs"
+    link.symlink_to((directory / TRACES if sweep else directory).absolute())
+    reader = spark.read.option("pathGlobFilter", store.TRACE)
+    if sweep:
+        return reader.schema(f"{spark_ddl()}, run STRING").parquet(link.as_uri())
+    return reader.schema(spark_ddl()).parquet(link.as_uri()).withColumn("run", F.lit(""))
+
+
+def only(trace: DataFrame, runs: list[str]) -> DataFrame:
+    wanted = trace.sparkSession.createDataFrame([(run,) for run in runs], "run STRING")
+    return trace.join(F.broadcast(wanted), "run", "left_semi")
+
+
+def judge_runs(
+    trace: DataFrame, audits: tuple[str, ...], quiet: bool, work: Path, shown_max: int | None, say: Said
+) -> Callable[[Verdict, str], Verdict]:
+    """Judge runs that promised the same; what comes back fills in the verdict on one of them."""
+    say("auditing: gathering the messages")
+    case = Case(trace, quiet, work)
+    deliveries = counts(of_kind(trace, "deliver").groupBy("run").count())
+    pairs = counts(case.pairs_checked())
+    violations: dict[str, dict[str, int]] = {}
+    witnesses: dict[str, dict[str, list[Any]]] = {}
+    by_run = Window.partitionBy("run")
+    for audit in audits:
+        if audit == "stuck" and not quiet:
+            continue
+        say(f"auditing: {audit}")
+        violations[audit], witnesses[audit] = {}, {}
+        found = case.witnesses(audit).withColumns(
+            {"number": F.row_number().over(by_run.orderBy(*IN_ORDER)), "in_all": F.count("*").over(by_run)}
+        )
+        for row in found.where(F.lit(True) if shown_max is None else F.col("number") <= shown_max).collect():
+            violations[audit][row.run] = row.in_all
+            witnesses[audit].setdefault(row.run, []).append((row.number, witness_of(row)))
+
+    def fill(verdict: Verdict, run: str) -> Verdict:
+        return verdict._replace(
+            deliveries=deliveries.get(run, 0),
+            pairs_checked=pairs.get(run, 0),
+            violations={audit: listed.get(run, 0) for audit, listed in violations.items()},
+            witnesses={audit: [w for _, w in sorted(listed.get(run, []))] for audit, listed in witnesses.items()},
+        )
+
+    return fill
+
+
+def counts(table: DataFrame) -> Mapping[str, int]:
+    return {row.run: row["count"] for row in table.collect()}
+
+
+@contextmanager
+def in_one_line() -> Iterator[None]:
+    """What Spark says when it gives up is pages long."""
+    try:
+        yield
+    except (PySparkException, Py4JError) as error:
+        raise PipelineError(f"Spark: the audit did not finish ({brief(error)}); see the lines above") from None

@@ -1,0 +1,86 @@
+"""`trellis audit --spark` says what `trellis audit` says: the same text, the same JSON, the same exit codes."""
+
+from __future__ import annotations
+
+import json
+import shutil
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from bad_input import PLAIN, changed, scenario_file
+
+SPARK = ("--spark", "--master", "local[2]")
+
+
+@pytest.fixture
+def broken(tmp_path, trellis):
+    """A run of the printed VCube-PS that loses messages; its path has characters in it that Spark would expand."""
+    directory = tmp_path / "a run [1]"
+    words = ("swarm", "--overlay", "vcube-printed", "--schedules", 1, "--seed", 5, "--out", directory)
+    assert trellis(*words).code == 1
+    return directory
+
+
+def test_a_sound_run_and_a_broken_one_are_told_as_without_spark(spark, trellis, written, broken):
+    for directory, code, *words in ((written, 0), (broken, 1), (broken, 1, "--all", "--json")):
+        plain = trellis("audit", directory, *words)
+        assert plain.code == code
+        assert trellis("audit", directory, *words, *SPARK) == plain
+
+
+def test_the_runs_of_a_sweep_are_judged_each_by_its_own_promises(spark, trellis, written, broken, tmp_path):
+    sweep = tmp_path / "sweep"
+    short = {**changed(PLAIN, "end", 150), "stack": {"overlay": "vcube", "ordering": "fifo"}}
+    trellis("run", scenario_file(tmp_path, short), "--out", tmp_path / "short")
+    for name, directory in (("007", written), ("broken", broken), ("short", tmp_path / "short")):
+        shutil.copytree(directory, sweep / "traces" / f"run={name}")
+    outcome = trellis("audit", sweep, "--json", *SPARK)
+    assert outcome.code == 1
+    alone = [trellis("audit", sweep / "traces" / f"run={name}", "--json") for name in ("007", "broken", "short")]
+    assert json.loads(outcome.out) == {"directory": str(sweep), "runs": [json.loads(told.out) for told in alone]}
+    assert json.loads(alone[2].out)["not_judged"] == ["stuck"]
+    told = trellis("audit", sweep, *SPARK)
+    assert told.code == 1
+    assert "BROKEN" in told.out
+    assert told.out.endswith("2 kept all promises, 1 did not\n")
+
+
+def test_a_torn_or_foreign_trace_is_refused_in_one_line_before_spark_starts(refused, written):
+    whole = (written / "trace.parquet").read_bytes()
+    for length in (0, 4, len(whole) // 2, len(whole) - 1):
+        (written / "trace.parquet").write_bytes(whole[:length])
+        assert "trace.parquet: not a whole Parquet file (" in refused("audit", written, *SPARK)
+    pq.write_table(pa.table({"x": [1]}), written / "trace.parquet")
+    assert "column 'position' is missing" in refused("audit", written, *SPARK)
+
+
+def test_flipped_bits_never_give_another_verdict(spark, trellis, written):
+    whole = (written / "trace.parquet").read_bytes()
+    before = trellis("audit", written, *SPARK)
+    for n in range(0, len(whole), len(whole) // 40):
+        (written / "trace.parquet").write_bytes(whole[:n] + bytes([whole[n] ^ 1 << n % 8]) + whole[n + 1 :])
+        plain = trellis("audit", written)
+        if plain.code == 2:
+            outcome = trellis("audit", written, *SPARK)
+            assert outcome.code == 2
+            assert outcome.err.count("\n") == 1
+        else:
+            assert plain == before
+
+
+def test_rows_in_another_order_than_their_positions_are_refused(refused, written):
+    from trellis.trace.table import Trace
+
+    table = pq.read_table(written / "trace.parquet").take([1, 0])
+    pq.write_table(table, written / "trace.parquet")
+    about = json.loads((written / "run.json").read_text())
+    (written / "run.json").write_text(json.dumps({**about, "digest": Trace(table).digest()}))
+    assert "position does not go up" in refused("audit", written, *SPARK)
+
+
+def test_a_place_without_runs_and_a_senseless_master_are_refused(refused, written, tmp_path):
+    (tmp_path / "none" / "traces").mkdir(parents=True)
+    assert "there is no run=<id> in it" in refused("audit", tmp_path / "none", *SPARK)
+    assert "run.json: cannot be read (" in refused("audit", tmp_path / "nowhere", *SPARK)
+    assert "add --spark" in refused("audit", written, "--master", "local[2]")

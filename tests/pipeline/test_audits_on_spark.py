@@ -1,0 +1,151 @@
+"""Twins: the audits on Spark beside the plain ones. Thousands of small traces, sound and spoilt, in one table.
+
+Same verdicts, same witnesses, in the same order, and every kind of planted violation is noticed.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from random import Random
+from typing import NamedTuple
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from planting import ODDITIES, VIOLATIONS
+
+from trellis.audit import AUDITS, Witness, needed_rows, pairs_checked
+from trellis.audit import judge as judge_plainly
+from trellis.pipeline.audit import Case, judge
+from trellis.pipeline.audit.columns import IN_ORDER, WITNESS, witness_of
+from trellis.sim import run
+from trellis.swarm import schedule
+from trellis.trace.rows import Row, spark_ddl
+from trellis.trace.table import Trace, trace_of
+
+SOUND = 1150
+
+
+class World(NamedTuple):
+    traces: dict[str, Trace]
+    planted: dict[str, str]  # run -> name of the planting
+    base: dict[str, str]  # run -> the sound run that was spoilt
+
+
+@pytest.fixture(scope="module")
+def world() -> World:
+    """Sound runs, the same runs spoilt in one way or two, and runs of the printed form that break by themselves."""
+    made = World({}, {}, {})
+    for seed in range(SOUND):
+        sound = run(schedule(seed, "vcube", "causal")).trace
+        made.traces[f"sound-{seed}"] = shorter(sound, seed)
+        random = Random(seed)
+        rows = list(made.traces[f"sound-{seed}"].rows())
+        for plant in [list(VIOLATIONS)[seed % len(VIOLATIONS)], *([random.choice(ODDITIES)] if seed % 5 == 0 else [])]:
+            if (spoilt := plant(rows, random)) is not None:
+                name = f"{plant.__name__}-{seed}"
+                made.traces[name] = trace_of(spoilt)
+                made.planted[name] = plant.__name__
+                made.base[name] = f"sound-{seed}"
+    for seed in range(100):
+        made.traces[f"printed-{seed}"] = shorter(run(schedule(seed, "vcube-printed", "causal")).trace, seed)
+    return made
+
+
+def shorter(trace: Trace, seed: int) -> Trace:
+    """Most traces without the rows that no audit reads, to save time; every tenth as it is."""
+    return trace if seed % 10 == 0 else trace_of(needed_rows(trace))
+
+
+@pytest.fixture(scope="module")
+def table(world, spark, tmp_path_factory):
+    """All of them in one table; the rows of a run do not stand together."""
+    parts = [
+        trace.table.append_column("run", pa.repeat(pa.scalar(name), len(trace))) for name, trace in world.traces.items()
+    ]
+    place = tmp_path_factory.mktemp("twins") / "all.parquet"
+    pq.write_table(pa.concat_tables(parts).sort_by([("position", "ascending"), ("run", "descending")]), place)
+    return spark.read.schema(f"{spark_ddl()}, run STRING").parquet(place.as_uri())
+
+
+def told(witnesses) -> dict[str, list[Witness]]:
+    """The witnesses of each run, in order."""
+    assert witnesses.columns == WITNESS
+    found = defaultdict(list)
+    for row in witnesses.orderBy("run", *IN_ORDER).collect():
+        found[row.run].append(witness_of(row))
+    return found
+
+
+def plainly(world, audits, quiet) -> dict[str, dict[str, list[Witness]]]:
+    found = {audit: defaultdict(list) for audit in audits}
+    for name, trace in world.traces.items():
+        for audit, witnesses in judge_plainly(trace, audits, quiet).items():
+            if witnesses:
+                found[audit][name] = witnesses
+    return found
+
+
+@pytest.fixture(scope="module")
+def plain(world):
+    return plainly(world, tuple(AUDITS), True)
+
+
+def test_there_are_a_thousand_sound_traces_and_a_thousand_spoilt_ones(world, plain):
+    spoilt = [name for name in world.planted if any(found[name] for audit, found in plain.items() if audit != "total")]
+    assert sum(name.startswith("sound-") for name in world.traces) >= 1000
+    assert len(spoilt) >= 1000
+    assert not any(
+        found[name] for audit, found in plain.items() if audit != "total" for name in world.traces if "sound-" in name
+    )
+
+
+def test_every_kind_of_planted_violation_is_noticed(world, plain):
+    for plant, audit in VIOLATIONS.items():
+        runs = [name for name, planted in world.planted.items() if planted == plant.__name__]
+        noticed = [name for name in runs if plain[audit][name] != plain[audit][world.base[name]]]
+        assert len(noticed) > 10, plant.__name__
+
+
+@pytest.fixture(scope="module")
+def found(table, tmp_path_factory):
+    judged = judge(table, AUDITS, True, tmp_path_factory.mktemp("work"))
+    return {audit: told(witnesses) for audit, witnesses in judged.items()}
+
+
+@pytest.mark.parametrize("audit", AUDITS)
+def test_the_audit_on_spark_finds_what_the_plain_one_finds(audit, plain, found):
+    assert {name: told for name, told in plain[audit].items() if told} == found[audit]
+
+
+def test_runs_that_were_cut_short_owe_what_they_had_settled_and_are_not_judged_for_what_is_stuck(
+    world, table, tmp_path
+):
+    assert list(judge(table.limit(0), ["lost", "stuck"], False, tmp_path / "none")) == ["lost"]
+    case = Case(table, False, tmp_path / "work")
+    assert told(case.witnesses("lost")) == plainly(world, ["lost"], False)["lost"]
+    pairs = {row.run: row["count"] for row in case.pairs_checked().collect()}
+    assert pairs == {name: count for name, trace in world.traces.items() if (count := pairs_checked(trace, False))}
+
+
+def test_a_trace_without_rows_has_no_witness_against_it(table, tmp_path):
+    for audit, witnesses in judge(table.limit(0), AUDITS, True, tmp_path).items():
+        assert witnesses.count() == 0, audit
+
+
+def test_numbers_beyond_32_bits_are_compared_as_they_are(spark, tmp_path):
+    """a -> x; node 9 delivers x before a, and a carries a number that no 32 bits hold."""
+    big = 1 << 40
+    story = [
+        ("publish", 1, 1, big),
+        ("deliver", 2, 1, big),
+        ("publish", 2, 2, 1),
+        ("deliver", 9, 2, 1),
+        ("deliver", 9, 1, big),
+    ]
+    rows = [
+        Row(n, n, node, kind, "t", source, 0, seq, "", -1, 0, 0, 0) for n, (kind, node, source, seq) in enumerate(story)
+    ]
+    table = spark.createDataFrame([("r", *row) for row in rows], ["run", *Row._fields])
+    (found,) = judge(table, ["causal"], True, tmp_path)["causal"].collect()
+    assert witness_of(found) == AUDITS["causal"](rows)[0]
