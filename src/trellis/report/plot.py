@@ -15,7 +15,7 @@ from trellis.metrics.summary import Interval
 
 NARROW, WIDE, HEIGHT = 580, 1080, 330
 MANY = 24  # bars that need the wide form; fewer have their numbers over them
-LEFT, RIGHT, TOP, BOTTOM = 66, 16, 16, 52
+LEFT, RIGHT, TOP, BOTTOM = 66, 16, 16, 58
 COLORS = 8
 
 LIGHT = ("#2f8553", "#6db58a", "#c2571a", "#e2a06e", "#17502f", "#a9cfae", "#7c3309", "#ecc7a4")
@@ -127,10 +127,15 @@ def bars(chart: Chart, series: list[Series], width: int) -> str:
     group = (width - LEFT - RIGHT) / len(names)
     wide = min(46.0, 0.84 * group / len(series))
     body = rules(up, steps, chart, width)
-    every = max(1, math.ceil((7 * max(len(str(name)) for name in names) + 10) / group))
+    need = 7 * max(len(str(name)) for name in names) + 10  # pixels of a name
+    rows = 1 if need <= group else 2  # names that do not fit side by side take turns in two rows
+    every = max(1, math.ceil(need / (rows * group)))
     for n, name in enumerate(names):
         if n % every == 0:
-            body += f'<text x="{LEFT + (n + 0.5) * group:.1f}" y="{HEIGHT - BOTTOM + 18}">{escape(str(name))}</text>'
+            y = HEIGHT - BOTTOM + (18 if n // every % rows == 0 else 31)
+            body += f'<text x="{LEFT + (n + 0.5) * group:.1f}" y="{y}">{escape(str(name))}</text>'
+    longest = max(len(told(found.mean)) for one in series for found in one.points.values())
+    labelled = wide >= 6.4 * longest and width == NARROW
     for number, one in enumerate(series):
         body += f'<g class="series {marks(number, one)}">'
         for name, found in one.points.items():
@@ -141,7 +146,7 @@ def bars(chart: Chart, series: list[Series], width: int) -> str:
             label = f'<text class="label" x="{x + wide / 2:.1f}" y="{top - 5:.1f}">{told(found.mean)}</text>'
             body += f'<g><title>{escape(about)}</title><rect class="mark" x="{x + 1.5:.1f}" y="{top:.1f}" {size}/>'
             body += error(x + wide / 2, found, up)
-            body += f"{label if wide >= 6.4 * len(told(found.mean)) and width == NARROW else ''}</g>"
+            body += f"{label if labelled else ''}</g>"
         body += "</g>"
     return body
 
@@ -197,7 +202,7 @@ def rules(up: Axis, steps: list[float], chart: Chart, width: int) -> str:
     )
     middle = (TOP + HEIGHT - BOTTOM) / 2
     return (
-        f'<g class="grid">{across}</g><text x="{(LEFT + width) / 2}" y="{HEIGHT - 10}">{escape(chart.x)}</text>'
+        f'<g class="grid">{across}</g><text x="{(LEFT + width) / 2}" y="{HEIGHT - 8}">{escape(chart.x)}</text>'
         f'<text class="vertical" x="14" y="{middle}" transform="rotate(-90 14 {middle})">{escape(chart.y)}</text>'
     )
 
