@@ -87,7 +87,8 @@ def overview(outcomes: Sequence[Outcome]) -> str:
     return f'<table class="claims">{HEAD}{"".join(rows)}</table>'
 
 
-HEAD = '<tr><th>claim</th><th class="n">published</th><th class="n">ours</th><th class="n off">difference</th><th></th></tr>'
+COLUMNS = '<th>claim</th><th class="n">published</th><th class="n">ours</th><th class="n off">difference</th><th></th>'
+HEAD = f"<tr>{COLUMNS}</tr>"
 
 
 def cells(verdict: Verdict) -> str:
