@@ -51,6 +51,7 @@ def swept(spark: SparkSession, grid: Grid, place: Path, progress: Callable[[int]
     progress(0)
     sweep(spark, grid, points(grid), place, lambda now, _: progress(now), retry=True)
     rows = [plain(row) for row in tables.read(spark, place, "runs").toArrow().to_pylist()]
+    rows.sort(key=lambda row: int(row["number"]))  # sums of floats depend on their order
     for row in rows:
         if row["error"]:
             at = ", ".join(f"{key} = {value}" for key, value in row["settings"].items())[:200]
