@@ -24,7 +24,8 @@ IDS = [experiment.id for experiment in PAPERS["vcube-ps"]]
 def row(settings: dict[str, Any], latency: float = 100.0, repetition: int = 0, **more: Any) -> Row:
     """A run as a sweep keeps it, with the measures that a claim looks at."""
     measured = {"mean": latency, "std": 0.0, "min": 0, "max": 0, "count": 1}
-    common = {"settings": settings, "repetition": repetition, "reception": measured, "relayed": measured}
+    name = f"{json.dumps(settings)} {repetition}"
+    common = {"run": name, "settings": settings, "repetition": repetition, "reception": measured, "relayed": measured}
     return common | {"sent": {"PUB": 100}, "queue_wait": measured, "barriers": {}, "delays": {}, "met": []} | more
 
 

@@ -31,15 +31,14 @@ class Outcome(NamedTuple):
     experiment: Experiment
     verdicts: list[Verdict]
     charts: list[Chart]
-    runs: int
-    packets: int
+    packets: dict[str, int]  # by run; figures may share runs
     sizes: str  # what this scale ran
 
 
 def outcome(experiment: Experiment, rows: Rows, scale: Scale) -> Outcome:
     verdicts = [judge(experiment.id, claim, rows, scale) for claim in experiment.claims]
-    sent = sum(sum(row["sent"].values()) for row in rows)
-    return Outcome(experiment, verdicts, experiment.charts(rows), len(rows), sent, ran(experiment.grids(scale)))
+    packets = {row["run"]: sum(row["sent"].values()) for row in rows}
+    return Outcome(experiment, verdicts, experiment.charts(rows), packets, ran(experiment.grids(scale)))
 
 
 def ran(grids: list[Grid]) -> str:

@@ -13,8 +13,9 @@ from typing import Any, NamedTuple
 from trellis.experiments.chart import Chart, Series
 from trellis.metrics.summary import Interval
 
-WIDTH, HEIGHT = 760, 360
-LEFT, RIGHT, TOP, BOTTOM = 66, 16, 16, 52
+NARROW, WIDE, HEIGHT = 580, 1080, 330
+MANY = 24  # bars that need the wide form; fewer have their numbers over them
+LEFT, RIGHT, TOP, BOTTOM = 66, 16, 16, 58
 COLORS = 8
 
 LIGHT = ("#2f8553", "#6db58a", "#c2571a", "#e2a06e", "#17502f", "#a9cfae", "#7c3309", "#ecc7a4")
@@ -27,7 +28,7 @@ STYLE = (
     + " } }\n"
     + "\n".join(f".c{n} {{ --c: var(--c{n}); }}" for n in range(COLORS))
     + """
-.plot { margin: 0; } .plot svg { min-width: 620px; }
+.plot { margin: 0; } @media (max-width: 640px) { .plot svg { min-width: 540px; } .wide .plot svg { min-width: 900px; } }
 .plot figcaption { font-weight: 600; margin-bottom: 6px; }
 .plot svg .label { font-size: 11px; } .plot svg .vertical { text-anchor: middle; }
 .legend { display: flex; flex-wrap: wrap; gap: 4px 18px; margin: 8px 0 0; padding: 0; list-style: none;
@@ -69,12 +70,18 @@ def draw(chart: Chart) -> str:
     title = escape(chart.title)
     if all(series.published for series in filled):
         return f'<figure class="plot"><figcaption>{title}</figcaption><p>Not run at this scale.</p></figure>'
-    picture = lines(chart, filled) if chart.kind == "lines" else bars(chart, filled)
+    width = WIDE if is_wide(chart) else NARROW
+    picture = lines(chart, filled, width) if chart.kind == "lines" else bars(chart, filled, width)
     note = f'<p class="soft">{escape(chart.note)}</p>' if chart.note else ""
     return (
-        f'<figure class="plot"><figcaption>{title}</figcaption><svg viewBox="0 0 {WIDTH} {HEIGHT}" role="img" '
+        f'<figure class="plot"><figcaption>{title}</figcaption><svg viewBox="0 0 {width} {HEIGHT}" role="img" '
         f'aria-label="{title}">{picture}</svg>{legend(filled)}{note}</figure>'
     )
+
+
+def is_wide(chart: Chart) -> bool:
+    """Many bars take a whole row of the page."""
+    return chart.kind == "bars" and sum(len(series.points) for series in chart.series) > MANY
 
 
 def legend(series: list[Series]) -> str:
@@ -87,12 +94,12 @@ def marks(number: int, series: Series) -> str:
     return f"n{number} c{series.color % COLORS}{' odd' if series.color % 2 else ''}{theirs}"
 
 
-def lines(chart: Chart, series: list[Series]) -> str:
+def lines(chart: Chart, series: list[Series], width: int) -> str:
     xs = sorted({x for one in series for x in one.points})
-    margin = 0.05 * (WIDTH - LEFT - RIGHT)
-    across = Axis(xs[0], xs[-1], LEFT + margin, WIDTH - RIGHT - margin, chart.log_x)
+    margin = 0.05 * (width - LEFT - RIGHT)
+    across = Axis(xs[0], xs[-1], LEFT + margin, width - RIGHT - margin, chart.log_x)
     up, steps = scale(chart, series)
-    body = rules(up, steps, chart)
+    body = rules(up, steps, chart, width)
     body += "".join(f'<text x="{across.at(x):.1f}" y="{HEIGHT - BOTTOM + 18}">{told(x)}</text>' for x in xs)
     for number, one in enumerate(series):
         places = [(across.at(x), up.at(found.mean)) for x, found in one.points.items()]
@@ -114,16 +121,21 @@ def mark(x: float, y: float, series: Series) -> str:
     return f'<circle class="mark" cx="{x:.1f}" cy="{y:.1f}" r="{r}"/>'
 
 
-def bars(chart: Chart, series: list[Series]) -> str:
+def bars(chart: Chart, series: list[Series], width: int) -> str:
     names = list(dict.fromkeys(name for one in series for name in one.points))
     up, steps = scale(chart, series)
-    group = (WIDTH - LEFT - RIGHT) / len(names)
+    group = (width - LEFT - RIGHT) / len(names)
     wide = min(46.0, 0.84 * group / len(series))
-    body = rules(up, steps, chart)
-    every = max(1, math.ceil(len(names) * max(len(str(name)) for name in names) * 6.2 / (WIDTH - LEFT - RIGHT)))
+    body = rules(up, steps, chart, width)
+    need = 7 * max(len(str(name)) for name in names) + 10  # pixels of a name
+    rows = 1 if need <= group else 2  # names that do not fit side by side take turns in two rows
+    every = max(1, math.ceil(need / (rows * group)))
     for n, name in enumerate(names):
         if n % every == 0:
-            body += f'<text x="{LEFT + (n + 0.5) * group:.1f}" y="{HEIGHT - BOTTOM + 18}">{escape(str(name))}</text>'
+            y = HEIGHT - BOTTOM + (18 if n // every % rows == 0 else 31)
+            body += f'<text x="{LEFT + (n + 0.5) * group:.1f}" y="{y}">{escape(str(name))}</text>'
+    longest = max(len(told(found.mean)) for one in series for found in one.points.values())
+    labelled = wide >= 6.4 * longest and width == NARROW
     for number, one in enumerate(series):
         body += f'<g class="series {marks(number, one)}">'
         for name, found in one.points.items():
@@ -134,7 +146,7 @@ def bars(chart: Chart, series: list[Series]) -> str:
             label = f'<text class="label" x="{x + wide / 2:.1f}" y="{top - 5:.1f}">{told(found.mean)}</text>'
             body += f'<g><title>{escape(about)}</title><rect class="mark" x="{x + 1.5:.1f}" y="{top:.1f}" {size}/>'
             body += error(x + wide / 2, found, up)
-            body += f"{label if wide >= 6.4 * len(told(found.mean)) else ''}</g>"
+            body += f"{label if labelled else ''}</g>"
         body += "</g>"
     return body
 
@@ -181,16 +193,16 @@ def log_ticks(low: float, high: float) -> list[float]:
     return kept if len(kept) <= 9 else [10.0**e for e in range(first, last + 1)]
 
 
-def rules(up: Axis, steps: list[float], chart: Chart) -> str:
+def rules(up: Axis, steps: list[float], chart: Chart, width: int) -> str:
     """Grid lines, their numbers, and what the axes count."""
     across = "".join(
-        f'<line x1="{LEFT}" x2="{WIDTH - RIGHT}" y1="{up.at(step):.1f}" y2="{up.at(step):.1f}"/>'
+        f'<line x1="{LEFT}" x2="{width - RIGHT}" y1="{up.at(step):.1f}" y2="{up.at(step):.1f}"/>'
         f'<text class="y" x="{LEFT - 8}" y="{up.at(step) + 4:.1f}">{told(step)}</text>'
         for step in steps
     )
     middle = (TOP + HEIGHT - BOTTOM) / 2
     return (
-        f'<g class="grid">{across}</g><text x="{(LEFT + WIDTH) / 2}" y="{HEIGHT - 10}">{escape(chart.x)}</text>'
+        f'<g class="grid">{across}</g><text x="{(LEFT + width) / 2}" y="{HEIGHT - 8}">{escape(chart.x)}</text>'
         f'<text class="vertical" x="14" y="{middle}" transform="rotate(-90 14 {middle})">{escape(chart.y)}</text>'
     )
 

@@ -10,21 +10,23 @@ import msgspec
 from trellis.experiments import Outcome, Scale, Verdict
 from trellis.experiments.chart import Chart, Series
 from trellis.report.plot import STYLE as PLOTS
-from trellis.report.plot import draw, told
+from trellis.report.plot import draw, is_wide, told
 from trellis.report.style import framed, tiles
 
 STYLE = """
 h2 { margin-top: 48px; font-size: 21px; } h2 a, .claims a { color: inherit; text-decoration-color: var(--line); }
 h3 { font-size: 15px; margin: 20px 0 6px; }
-.charts { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(100%, 500px), 1fr)); gap: 14px;
+.charts { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(100%, 460px), 1fr)); gap: 14px;
   margin: 12px 0; }
-.charts .wide { grid-column: 1 / -1; } .charts > :only-child:not(.wide) { max-width: 800px; }
+.charts .wide { grid-column: 1 / -1; } .charts > :only-child:not(.wide) { max-width: 640px; }
 .claims { width: 100%; font-size: 14px; } .claims td, .claims th { vertical-align: top; padding: 5px 14px 5px 0; }
 .claims td { border-top: 1px solid var(--line); }
 .claims .figure td { font-weight: 600; padding-top: 14px; border-top: 0; }
 .claims .n { text-align: right; white-space: nowrap; font-variant-numeric: tabular-nums; }
 .claims .verdict { white-space: nowrap; }
 .claims .reason td { color: var(--soft); font-size: 13px; border-top: 0; padding-top: 0; max-width: 60em; }
+@media (max-width: 640px) { .claims .off { display: none; } .claims { font-size: 13px; }
+  .claims td, .claims th { padding-right: 8px; } .claims .n { white-space: normal; } }
 .unrun { color: var(--soft); } .numbers { font-size: 13px; margin-top: 8px; }
 .numbers td, .numbers th { white-space: nowrap; }
 .numbers i { color: var(--soft); } details { margin-top: 10px; }
@@ -54,17 +56,19 @@ def claims_json(paper: str, scale: Scale, outcomes: Sequence[Outcome]) -> bytes:
 
 def reproduction(paper: str, scale: Scale, outcomes: Sequence[Outcome]) -> str:
     counts = tally([verdict for outcome in outcomes for verdict in outcome.verdicts])
+    packets = {run: sent for outcome in outcomes for run, sent in outcome.packets.items()}
     shown = [
         (f"{counts.held} of {counts.claims}", "published figures held"),
         (f"{counts.not_held - counts.not_run}", "not held"),
         (f"{counts.not_run}", f"not run at scale {scale}"),
-        (f"{sum(outcome.runs for outcome in outcomes):,}", "runs looked at"),
-        (f"{sum(outcome.packets for outcome in outcomes):,}", "packets in them"),
+        (f"{len(packets):,}", "runs"),
+        (f"{sum(packets.values()):,}", "packets in them"),
     ]
     body = f"""<h1>{escape(paper)}: the published figures beside ours</h1>
 <p>Scale <code>{escape(scale)}</code>. A published figure is held when ours is within 3% of it, or on the right
-side of it where the paper says at most or at least. The rule was fixed before the runs; nothing is tuned. Where the
-described model does not give a published figure, the reason stands beside it. Hollow marks are the points that the
+side of it where the paper says at most or at least. The rule was fixed before the runs. No setting is tuned; where a
+reading of an unclear text was taken because it fits, that is said. Where the described model does not give a published
+figure, the reason stands beside it. Hollow marks are the points that the
 papers print; their drawn curves are not digitised.</p>
 {tiles(shown)}
 <h2>All claims</h2><div class="card">{overview(outcomes)}</div>
@@ -83,18 +87,17 @@ def overview(outcomes: Sequence[Outcome]) -> str:
     return f'<table class="claims">{HEAD}{"".join(rows)}</table>'
 
 
-HEAD = (
-    '<tr><th>claim</th><th class="n">published</th><th class="n">ours</th><th class="n">difference</th><th></th></tr>'
-)
+COLUMNS = '<th>claim</th><th class="n">published</th><th class="n">ours</th><th class="n off">difference</th><th></th>'
+HEAD = f"<tr>{COLUMNS}</tr>"
 
 
 def cells(verdict: Verdict) -> str:
     sign = {"close": "", "at most": "≤ ", "at least": "≥ "}[verdict.rule]
     ours = "-" if verdict.measured is None else f"{told(verdict.measured)}{escape(verdict.unit)}"
-    off = "" if verdict.difference is None else f"{verdict.difference:+.1%}"
+    off = "" if verdict.difference is None or verdict.rule != "close" else f"{round(verdict.difference, 3) + 0.0:+.1%}"
     return (
         f'<td>{escape(verdict.claim)}</td><td class="n">{sign}{told(verdict.published)}{escape(verdict.unit)}</td>'
-        f'<td class="n">{ours}</td><td class="n">{off}</td><td class="verdict">{word(verdict)}</td>'
+        f'<td class="n">{ours}</td><td class="n off">{off}</td><td class="verdict">{word(verdict)}</td>'
     )
 
 
@@ -106,35 +109,36 @@ def word(verdict: Verdict) -> str:
 
 def section(outcome: Outcome) -> str:
     experiment = outcome.experiment
-    charts = "".join(f'<div class="card{wide(chart)}">{draw(chart)}{numbers(chart)}</div>' for chart in outcome.charts)
-    rows = "".join(
-        f'<tr>{cells(verdict)}</tr><tr class="reason"><td colspan="5">{escape(because(verdict))}</td></tr>'
-        for verdict in outcome.verdicts
+    charts = "".join(
+        f'<div class="card{" wide" if is_wide(chart) else ""}">{draw(chart)}{numbers(chart)}</div>'
+        for chart in outcome.charts
     )
+    rows, before = "", ""
+    for verdict in outcome.verdicts:
+        said, _, why = verdict.reason.partition(": ")
+        reason = f"{said}: as above" if why and why == before else verdict.reason
+        rows += (
+            f'<tr>{cells(verdict)}</tr><tr class="reason"><td colspan="5">{escape(because(verdict, reason))}</td></tr>'
+        )
+        before = why
     return f"""
 <h2 id="{escape(experiment.id)}">{escape(experiment.title)}</h2>
 <p>{escape(experiment.source)}. {code(experiment.about)}
-This scale: {escape(outcome.sizes)}, {outcome.packets:,} packets.</p>
+This scale: {escape(outcome.sizes)}, {sum(outcome.packets.values()):,} packets.</p>
 <div class="charts">{charts}</div>
 <div class="card"><table class="claims">{HEAD}{rows}</table></div>"""
 
 
-def because(verdict: Verdict) -> str:
+def because(verdict: Verdict, reason: str) -> str:
     runs = "1 run" if verdict.runs == 1 else f"{verdict.runs} runs"
     between = f", 95% interval ± {told(verdict.interval)}" if verdict.interval is not None else ""
-    return f"{verdict.reason}." + (f" ({runs}{between})" if verdict.runs else "")
+    return f"{reason.rstrip('.')}." + (f" ({runs}{between})" if verdict.runs else "")
 
 
 def code(text: str) -> str:
     """What stands between back quotes is a name."""
     parts = [escape(part) for part in text.split("`")]
     return "".join(f"<code>{part}</code>" if n % 2 else part for n, part in enumerate(parts))
-
-
-def wide(chart: Chart) -> str:
-    """A chart with many bars takes the whole row."""
-    many = sum(len(series.points) for series in chart.series) > 24 and chart.kind == "bars"
-    return " wide" if many else ""
 
 
 def numbers(chart: Chart) -> str:

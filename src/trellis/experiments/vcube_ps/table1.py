@@ -68,7 +68,7 @@ def elsewhere(rows: Rows, overlay: str) -> Interval | None:
 
 
 def in_classes(overlay: str) -> list[Claim]:
-    why = ACKS.format(n="1,024", p="2,046") if overlay == VCUBE else ""
+    why = ACKS if overlay == VCUBE else ""
     says = f"{NAMES[overlay]}: nodes in the classes where the paper has none"
     rest = Claim(says, 0.0, lambda rows: elsewhere(rows, overlay), " nodes", why=why)
     filled = [(name, figure) for name, figure in zip(CLASSES, PUBLISHED[overlay], strict=True) if figure]
@@ -112,7 +112,7 @@ EXPERIMENT = Experiment(
             98.0,
             share_of_vcube,
             "%",
-            why=ACKS.format(n="1,024", p="2,046"),
+            why=ACKS,
         ),
         *in_classes(SRPT),
         Claim("SRPT: average queue of the root", 9240.0, root_mean, " packets", why=ROOT),

@@ -58,7 +58,7 @@ def arrived(rows: Rows) -> Interval | None:
 
 
 WAVES = (
-    "the text sends one message after the acknowledgements of the last, a round trip of some 1,650 u.t.; by then "
+    "the text sends one message after the acknowledgements of the last, a round trip of 1,600 u.t. and more; by then "
     "every UNS has been everywhere, so that only the first of 256 waves can meet a leaver. The published figure is "
     "{each:.0f} messages for each of the {leavers} leavers: that needs a publisher that does not wait"
 )
