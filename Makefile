@@ -31,6 +31,8 @@ swarm: setup  ## the long form of the swarm tests
 bench: setup  ## every figure a ratio in one run
 	$(BIN)/python bench/reference.py
 	$(BIN)/python bench/window.py
+	$(BIN)/python bench/sweep.py
+	$(BIN)/python bench/audit.py
 
 reproduce: setup  ## the papers' figures beside ours, as a page: some minutes on two cores
 	$(BIN)/trellis reproduce vcube-ps --out out/vcube-ps

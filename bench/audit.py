@@ -76,15 +76,15 @@ def plant(rows: np.ndarray[Any, Any], first: int, last: int, count: int) -> tupl
     seq = middle // TOPICS + 1
     # A second delivery, right after the first; and two that come a round late: after the source's next message, and
     # after others of that round only.
-    again, late, later = (place_of(rows, node, node - 20, seq) for node in (27, 28, 29))
+    again, late, later = (place_of(rows, node, source, seq) for node, source in ((27, 7), (28, 8), (29, 4)))
     after = place_of(rows, 28, 8, seq + 1)
-    next_own = place_of(rows, 29, 9, seq + 1)
+    next_own = place_of(rows, 29, 4, seq + 1)  # not the first that node 29 delivers of any such round
     mine = np.flatnonzero((rows[1] == 29) & (rows[2] == DELIVER) & (rows[3] == 0) & (rows[5] == seq + 1))
     before = mine[mine < next_own][-1]
     moved = rows[:, [again, late, later]].copy()
     moved[0] = rows[0, [again, after, before]] + 1
     spoilt = np.concatenate([np.delete(rows, [late, later], axis=1), moved], axis=1)
-    planted = [f"duplicate 27 7:{seq}@t0", f"fifo 28 8:{seq}@t0", f"causal 28 8:{seq}@t0", f"causal 29 9:{seq}@t0"]
+    planted = [f"duplicate 27 7:{seq}@t0", f"fifo 28 8:{seq}@t0", f"causal 28 8:{seq}@t0", f"causal 29 4:{seq}@t0"]
     return spoilt[:, np.argsort(spoilt[0])], planted
 
 

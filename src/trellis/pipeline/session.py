@@ -44,7 +44,7 @@ SETTINGS = {
 def session(master: str | None = None, settings: Mapping[str, str] | None = None, heavy: bool = False) -> SparkSession:
     """The process's session. The first call decides about master and memory; later ones get the same.
 
-    `heavy`: Spark itself has minutes of work to do. Else Java compiles quickly instead of well, and starts twice as fast.
+    `heavy`: Spark itself has minutes of work to do. Else Java compiles fast rather than well, and starts sooner.
     """
     from pyspark.errors import PySparkException
     from pyspark.sql import SparkSession
