@@ -23,7 +23,7 @@ def grids(scale: Scale) -> list[Grid]:
         {"kind": "topics", "messages": 128, "interval": 500, "exponent": 0.825},
         nodes={"count": 256},
     )
-    counts, runs = ([1 << n for n in range(7, 15)], RUNS) if scale == "paper" else ([1 << 7, 1 << 9, 1 << 11], 1)
+    counts, runs = ([1 << n for n in range(7, 15)], RUNS) if scale == "paper" else ([1 << 7, 1 << 8, 1 << 10], 1)
     return [grid("topics", base, runs, axes={OVERLAY: [PRINTED, SRPT], LAW: ["uniform", "zipf"], MESSAGES: counts})]
 
 
