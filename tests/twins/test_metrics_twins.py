@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
+from random import Random
 
 import pytest
+from planting import ODDITIES
 
 from trellis.audit.delivery import Logbook, checked
 from trellis.audit.witness import id_of
@@ -14,7 +16,7 @@ from trellis.metrics.summary import interval, student_t
 from trellis.metrics.traffic import false_positives, queues_met
 from trellis.sim import run
 from trellis.swarm import schedule
-from trellis.trace.table import Trace
+from trellis.trace.table import Trace, trace_of
 
 OVERLAYS = ["vcube", "vcube-printed", "single-root", "brokers"]
 
@@ -38,11 +40,23 @@ def plain_false_positives(trace: Trace) -> int:
 def test_false_positives_and_hits_are_those_of_a_plain_walk_over_the_rows(seed: int, overlay: str) -> None:
     trace = run(schedule(seed, overlay, "causal")).trace
     assert false_positives(trace) == plain_false_positives(trace)
+    assert_hits_are_what_was_owed(trace)
+
+
+def assert_hits_are_what_was_owed(trace: Trace) -> None:
     for quiet in (True, False):
         book = Logbook(trace.rows())
         found = hits(trace, quiet)
         assert found.owed == checked(trace.rows(), quiet)
         assert found.made == sum((node, id) in book.delivered for node, id, _ in book.owed(quiet))
+
+
+@pytest.mark.parametrize("odd", ODDITIES)
+def test_hits_are_those_of_the_audit_also_where_a_log_repeats_itself(odd) -> None:
+    for seed in range(12):
+        spoilt = odd(list(run(schedule(seed, "vcube", "causal")).trace.rows()), Random(seed))
+        if spoilt is not None:
+            assert_hits_are_what_was_owed(trace_of(spoilt))
 
 
 def test_some_schedule_has_false_positives_and_the_printed_form_misses() -> None:

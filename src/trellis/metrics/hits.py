@@ -26,12 +26,13 @@ class Hits(NamedTuple):
 
 
 def hits(trace: Trace, quiet: bool = True) -> Hits:
-    """Over all messages: a run that was cut short owes only what it had settled."""
+    """Over all messages: a run that was cut short owes only what it had settled. What is told twice counts once."""
     tables = [spread_out(trace.of_kind(kind), "position") for kind in ("publish", "settle", "deliver")]
     published, settled, delivered = number_messages(tables)
-    topic_of = tables[0]["topic"]
+    ids, firsts = np.unique(published.id, return_index=True)
+    births, topic_of = published.at[firsts], tables[0]["topic"][firsts]
     until = np.full(1 + max(int(t.id.max(initial=0)) for t in (published, settled, delivered)), NEVER)
-    until[settled.id] = settled.at
+    np.minimum.at(until, settled.id, settled.at)
     got = np.unique(delivered.id * WIDTH + delivered.node)
     owed = made = 0
     subscriptions = steady(trace)
@@ -40,7 +41,7 @@ def hits(trace: Trace, quiet: bool = True) -> Hits:
         node, confirmed, left = here[1][None, :], here[2][None, :], here[3][None, :]
         of_topic = topic_of == topic
         for some in np.array_split(np.flatnonzero(of_topic), 1 + of_topic.sum() * here.shape[1] // CELLS_MAX):
-            id, born = published.id[some][:, None], published.at[some][:, None]
+            id, born = ids[some][:, None], births[some][:, None]
             due = (confirmed < born) & ((left == NEVER) | (left > until[id]))
             if not quiet:
                 due &= until[id] != NEVER
@@ -70,14 +71,12 @@ def steady(trace: Trace) -> Numbers:
     found: list[list[int]] = []
     columns = (codes.tolist(), topics.tolist(), rows.numbers("node").tolist(), rows.numbers("position").tolist())
     for code, topic, node, position in zip(*columns, strict=True):
-        match kinds[code]:
-            case "confirm" if (topic, node) not in open_:
-                entry = open_[topic, node] = [topic, node, position, int(NEVER)]
-                found.append(entry)
-            case "confirm":
-                open_[topic, node][2] = position
-            case "unsubscribe":
-                ended = open_.pop((topic, node), None)
-                if ended is not None:
-                    ended[3] = position
+        kind, place = kinds[code], (topic, node)
+        if kind == "confirm":
+            entry = open_.setdefault(place, [topic, node, int(NEVER), int(NEVER)])
+            entry[2] = min(entry[2], position)
+        elif (ended := open_.pop(place, None)) is not None:  # it leaves, or comes back without a word
+            ended[3] = position
+            found.append(ended)
+    found += open_.values()
     return np.array(found, np.int64).reshape(-1, 4).T

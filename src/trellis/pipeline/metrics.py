@@ -15,30 +15,21 @@ import pyarrow as pa
 from trellis.metrics.summary import interval
 
 if TYPE_CHECKING:
-    from pyspark.sql import Column, DataFrame
+    from pyspark.sql import DataFrame
 
 INTERVALS = (
     "point bigint, measure string, settings map<string,string>, mean double, std double, half double, count bigint"
 )
-MESSAGE = ["run", "topic", "source", "incarnation", "seq"]
-
-
-def messages_of(trace: DataFrame, kind: str) -> DataFrame:
-    """Rows of a kind, one per message: a row about several messages becomes several rows."""
-    from pyspark.sql import functions as F
-
-    rows = trace.where(F.col("kind") == kind)
-    if kind in ("receive", "settle"):
-        rows = rows.where("batch > 0").withColumn("seq", F.expr("explode(sequence(seq, seq + batch - 1))"))
-    return rows
 
 
 def latencies(trace: DataFrame) -> DataFrame:
     """One row per (run, message, subscriber but its source): `reception`, `delivery`, and `delay` between."""
     from pyspark.sql import functions as F
 
-    published = messages_of(trace, "publish").groupBy(MESSAGE).agg(F.min("at").alias("published"))
-    received = messages_of(trace, "receive").groupBy([*MESSAGE, "node"]).agg(F.min("at").alias("received"))
+    from trellis.pipeline.audit.columns import MESSAGE, carried, of_kind
+
+    published = of_kind(trace, "publish").groupBy(MESSAGE).agg(F.min("at").alias("published"))
+    received = carried(trace, "receive").groupBy([*MESSAGE, "node"]).agg(F.min("at").alias("received"))
     delivered = trace.where("kind = 'deliver' and node != source").select(*MESSAGE, "node", "at")
     return (
         delivered.join(received, [*MESSAGE, "node"])
@@ -122,39 +113,17 @@ def hits(trace: DataFrame, quiet: bool = True) -> DataFrame:
     """One row per run: deliveries `owed` to steady subscribers, `made`, and their `hit_ratio`."""
     from pyspark.sql import functions as F
 
-    published = trace.where("kind = 'publish'").groupBy(MESSAGE).agg(F.max("position").alias("born"))
-    settled = messages_of(trace, "settle").groupBy(MESSAGE).agg(F.max("position").alias("settled"))
-    messages = published.join(settled, MESSAGE, "left")
-    if not quiet:
-        messages = messages.where("settled is not null")
-    due = messages.join(subscriptions(trace), ["run", "topic"]).where(
-        "confirmed < born and (ended is null or ended > settled)"
-    )
-    got = trace.where("kind = 'deliver'").select(*MESSAGE, "node").distinct().withColumn("got", F.lit(1))
+    from trellis.pipeline.audit.columns import MESSAGE, of_kind
+    from trellis.pipeline.audit.delivery import owed_to, subscriptions
+    from trellis.pipeline.audit.integrity import messages
+
+    subscribers = subscriptions(trace)
+    born, steady = owed_to(subscribers, messages(trace), quiet)
+    due = born.join(subscribers, ["run", "topic"]).where(steady).select(*MESSAGE, "node")
+    got = of_kind(trace, "deliver").select(*MESSAGE, "node").distinct().withColumn("got", F.lit(1))
     owed = due.join(got, [*MESSAGE, "node"], "left").groupBy("run")
     found = owed.agg(F.count(F.lit(1)).alias("owed"), F.count("got").alias("made"))
     return found.withColumn("hit_ratio", F.col("made") / F.col("owed"))
-
-
-def subscriptions(trace: DataFrame) -> DataFrame:
-    """One row per confirmed subscription: the positions of its last confirmation and of its end."""
-    from pyspark.sql import Window
-    from pyspark.sql import functions as F
-
-    rows = trace.where("kind in ('confirm', 'unsubscribe')")
-    place = Window.partitionBy("run", "node", "topic").orderBy("position")
-    ends = F.count(F.when(F.col("kind") == "unsubscribe", 1))
-    numbered = rows.withColumn("number", ends.over(place.rowsBetween(Window.unboundedPreceding, -1)))
-
-    def position_of(kind: str) -> Column:
-        return F.max(F.when(F.col("kind") == kind, F.col("position")))
-
-    return (
-        numbered.groupBy("run", "node", "topic", "number")
-        .agg(position_of("confirm").alias("confirmed"), position_of("unsubscribe").alias("ended"))
-        .where("confirmed is not null")
-        .drop("number")
-    )
 
 
 def over_repetitions(runs: DataFrame, **measures: str) -> DataFrame:
@@ -169,10 +138,7 @@ def over_repetitions(runs: DataFrame, **measures: str) -> DataFrame:
     long = values.select("point", "settings", F.expr(unpivot(list(measures))).alias("measure", "value"))
     grouped = long.where("value is not null").groupBy("point", "measure")
     found = grouped.agg(F.first("settings").alias("settings"), F.collect_list("value").alias("values"))
-    schema = (
-        "point bigint, measure string, settings map<string,string>, mean double, std double, half double, count bigint"
-    )
-    return found.mapInArrow(with_intervals, schema)
+    return found.mapInArrow(with_intervals, INTERVALS)
 
 
 def with_intervals(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
