@@ -8,6 +8,7 @@ Assumes:  the directory is on a file system that driver and workers share (on on
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import tempfile
 from pathlib import Path
@@ -33,15 +34,25 @@ class Manifest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     about: dict[str, Any] = {}
 
 
+def address(place: Path) -> str:
+    """A path as Spark writes to it. It takes `%20` as it stands, so nothing may be quoted as in a URI."""
+    return f"file://{place.absolute()}"
+
+
+def pattern(place: Path) -> str:
+    """A path as Spark reads from it: it takes some characters for patterns unless they are escaped."""
+    return re.sub(r"([\\{}\[\]*?])", r"\\\1", address(place))
+
+
 def write(table: DataFrame, directory: Path, name: str, about: dict[str, Any] | None = None) -> Manifest:
     """Write a table, replacing one of the same name. `about` is kept in the manifest."""
     directory.mkdir(parents=True, exist_ok=True)
     aside = Path(tempfile.mkdtemp(prefix=f".{name}-", dir=directory))
     try:
         fresh = aside / "new"
-        table.write.parquet(fresh.absolute().as_uri())
+        table.write.parquet(address(fresh))
         files = {path.name: path.stat().st_size for path in sorted(fresh.glob("part-*.parquet"))}
-        rows = table.sparkSession.read.parquet(fresh.absolute().as_uri()).count() if files else 0
+        rows = table.sparkSession.read.parquet(pattern(fresh)).count() if files else 0
         manifest = Manifest(name, rows, ddl(table), files, about or {})
         (fresh / MANIFEST).write_bytes(msgspec.json.format(msgspec.json.encode(manifest, order="deterministic")))
         put(fresh, directory / name, aside / "old")
@@ -51,7 +62,7 @@ def write(table: DataFrame, directory: Path, name: str, about: dict[str, Any] | 
 
 
 def put(fresh: Path, place: Path, former: Path) -> None:
-    """The former table stays until the new one stands."""
+    """The former one is moved away, not removed, and comes back if the new one cannot stand there."""
     if place.exists():
         os.rename(place, former)
     try:
@@ -92,4 +103,4 @@ def read(spark: SparkSession, directory: Path, name: str) -> DataFrame:
     place = directory / name
     if not manifest.files:
         return spark.createDataFrame([], manifest.schema)
-    return spark.read.schema(manifest.schema).parquet(place.absolute().as_uri())
+    return spark.read.schema(manifest.schema).parquet(pattern(place))

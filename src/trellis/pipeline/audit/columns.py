@@ -8,6 +8,7 @@ from pyspark.sql import Column, DataFrame, Row
 from pyspark.sql import functions as F
 
 from trellis.audit import NEEDED_KINDS, Witness
+from trellis.pipeline.tables import address, pattern
 from trellis.words import MessageId
 
 ORIGIN = ["run", "topic", "source", "incarnation"]  # one life of one publisher on one topic of one run
@@ -58,9 +59,8 @@ def witness_of(row: Row) -> Witness:
 
 def kept(table: DataFrame, work: Path, name: str) -> DataFrame:
     """The table, computed once into the work directory. Spark then knows its size, and sends a small one around."""
-    place = (work / name).absolute().as_uri()
-    table.write.parquet(place)
-    return table.sparkSession.read.schema(table.schema).parquet(place)
+    table.write.parquet(address(work / name))
+    return table.sparkSession.read.schema(table.schema).parquet(pattern(work / name))
 
 
 def partitions(table: DataFrame) -> int:

@@ -22,6 +22,7 @@ from trellis.errors import PipelineError, TraceError
 from trellis.pipeline.audit import Case
 from trellis.pipeline.audit.columns import IN_ORDER, of_kind, witness_of
 from trellis.pipeline.session import brief, cores, session
+from trellis.pipeline.tables import pattern
 from trellis.trace import store
 from trellis.trace.rows import spark_ddl
 
@@ -78,8 +79,8 @@ def read(spark: SparkSession, directory: Path, work: Path, rows: int) -> DataFra
     link.symlink_to((directory / TRACES if sweep else directory).absolute())
     reader = spark.read.option("pathGlobFilter", store.TRACE)
     if sweep:
-        return reader.schema(f"{spark_ddl()}, run STRING").parquet(link.as_uri())
-    return reader.schema(spark_ddl()).parquet(link.as_uri()).withColumn("run", F.lit(""))
+        return reader.schema(f"{spark_ddl()}, run STRING").parquet(pattern(link))
+    return reader.schema(spark_ddl()).parquet(pattern(link)).withColumn("run", F.lit(""))
 
 
 def only(trace: DataFrame, runs: list[str]) -> DataFrame:

@@ -20,6 +20,7 @@ from pyspark.sql import DataFrame
 
 from trellis.pipeline.audit.columns import partitions
 from trellis.pipeline.audit.pasts import Numbers, Slice
+from trellis.pipeline.tables import address, pattern
 
 BATCH = 16_384  # rows
 
@@ -30,7 +31,7 @@ def through_tasks(
     """Rows of one key stand together in one file, sorted; each file is one task's."""
     place = work / name
     by_key = table.repartition(partitions(table), *keys).sortWithinPartitions(*keys, *then)
-    by_key.write.option("compression", "lz4").parquet(place.absolute().as_uri())
+    by_key.write.option("compression", "lz4").parquet(address(place))
     files = sorted(place.glob("part-*.parquet"))
     if files:
         table.sparkSession.sparkContext.parallelize(files, len(files)).foreach(task)
@@ -83,4 +84,4 @@ def findings(table: DataFrame, work: Path, name: str, schema: pa.Schema) -> Data
     names = {pa.int64(): "BIGINT", pa.int32(): "INT"}
     ddl = ", ".join(f"{field.name} {names[field.type]}" for field in schema)
     (work / name).mkdir(exist_ok=True)
-    return table.sparkSession.read.schema(ddl).parquet((work / name).absolute().as_uri())
+    return table.sparkSession.read.schema(ddl).parquet(pattern(work / name))
