@@ -9,7 +9,7 @@ import typer
 
 from trellis.cli.command import err, example, out, print_json, progress
 
-EPILOG = example("trellis sweep examples/grids/sizes.toml --out out/sizes", "trellis audit out/sizes --spark")
+EPILOG = example("trellis sweep examples/grids/sizes.toml --out out/sizes --traces", "trellis audit out/sizes --spark")
 SHOWN = {"latency": "delivery.mean", "packets": "aggregate(map_values(sent), 0L, (a, b) -> a + b)", "hits": "hit_ratio"}
 
 

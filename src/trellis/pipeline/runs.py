@@ -57,6 +57,7 @@ RUNS = pa.schema(IDENTITY + MEASURED)
 # Of the machine, not of the scenario: kept in a table of their own.
 TIMING = [("seconds", pa.float64()), ("worker", pa.string())]
 PART = pa.schema(IDENTITY + MEASURED + TIMING)
+MAY_BE_EMPTY = {"hit_ratio"}  # of a run that went well: where nothing was owed
 
 
 class Work(msgspec.Struct, frozen=True):
@@ -70,6 +71,10 @@ class Work(msgspec.Struct, frozen=True):
 
 def part_of(out: Path, run_id: str) -> Path:
     return out / PARTS / f"{run_id}.parquet"
+
+
+def trace_of(out: Path, run_id: str) -> Path:
+    return out / TRACES / f"run={run_id}"
 
 
 def finished(out: Path) -> set[str]:
@@ -100,7 +105,7 @@ def row_of(work: Work) -> dict[str, Any]:
     except Exception as reason:  # whatever it is: the other scenarios of the sweep are not to blame
         found, error = {}, f"{type(reason).__name__}: {reason}"
     if work.traces and not error:
-        store.write(Path(work.out) / TRACES / f"run={point.run}", result.trace, result.about())
+        store.write(trace_of(Path(work.out), point.run), result.trace, result.about())
     return {
         **identity(point, scenario),
         "error": error,
@@ -140,7 +145,7 @@ def cell(value: Any) -> Any:
 def keep(out: Path, row: dict[str, Any]) -> None:
     """One row as one whole file."""
     place = part_of(out, row["run"])
-    aside = place.with_name(f".{place.name}-{os.getpid()}")
+    aside = place.with_name(f".{place.name}-{socket.gethostname()}-{os.getpid()}")
     try:
         pq.write_table(pa.Table.from_pylist([row], PART), aside)
         os.rename(aside, place)

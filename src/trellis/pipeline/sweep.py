@@ -21,10 +21,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import msgspec
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.dataset as ds
 
 from trellis.errors import PipelineError
 from trellis.pipeline import tables
-from trellis.pipeline.runs import PART, RUNS, Work, finished, part_of, work_off
+from trellis.pipeline.runs import MAY_BE_EMPTY, PART, RUNS, TRACES, Work, finished, part_of, trace_of, work_off
 from trellis.pipeline.session import brief, cores
 from trellis.scenario.grid import Grid, Point
 from trellis.scenario.model import AtOnce, Burst, Explicit, Fraction, OnceEach, Replies, Scenario, Sessions
@@ -61,6 +64,7 @@ def sweep(
     wanted = {point.run for point in points}
     done = finished(out) & wanted
     todo = [point for point in points if point.run not in done]
+    go_on_alike(out, done, bool(todo), traces)
     wall = 0.0
     if todo:
         warm(spark)
@@ -102,12 +106,24 @@ def open_directory(out: Path, grid: Grid, retry: bool) -> None:
 
 
 def forget_failures(out: Path) -> None:
-    import pyarrow.parquet as pq
+    for run in failures(out, finished(out)):
+        part_of(out, run).unlink()
 
-    for run in finished(out):
-        place = part_of(out, run)
-        if pq.read_table(place, columns=["error"])["error"][0].as_py():
-            place.unlink()
+
+def failures(out: Path, runs: set[str]) -> set[str]:
+    """Which of these finished runs failed."""
+    found = read_files([part_of(out, run) for run in sorted(runs)])
+    return set(found.filter(pc.not_equal(found["error"], ""))["run"].to_pylist())
+
+
+def go_on_alike(out: Path, done: set[str], more: bool, traces: bool) -> None:
+    """With the traces of some runs only, an audit of all of them would pass over the others without a word."""
+    if traces:
+        without = {run for run in done if not trace_of(out, run).is_dir()}
+        for run in sorted(without - failures(out, without)):
+            raise PipelineError(f"{out}: run {run} was finished without its trace; give a new directory")
+    elif more and (out / TRACES).is_dir():
+        raise PipelineError(f"{out}: the sweep keeps the traces of its runs; add --traces to go on")
 
 
 def guided(todo: list[Point], workers: int) -> list[list[Point]]:
@@ -191,13 +207,26 @@ def carry_out(spark: SparkSession, chunks: list[list[bytes]], look: Callable[[],
 
 def read_parts(spark: SparkSession, out: Path, wanted: set[str]) -> DataFrame:
     """What is finished, and only of this grid."""
-    import pyarrow.dataset as ds
-
-    files = [str(part_of(out, run)) for run in sorted(wanted)]
-    missing = next((file for file in files if not Path(file).exists()), None)
+    files = [part_of(out, run) for run in sorted(wanted)]
+    missing = next((file for file in files if not file.exists()), None)
     if missing is not None:
         raise PipelineError(f"{missing}: the scenario was not finished; start the sweep again to go on")
-    return spark.createDataFrame(ds.dataset(files, schema=PART).to_table())
+    return spark.createDataFrame(read_files(files))
+
+
+def read_files(files: list[Path]) -> pa.Table:
+    """Finished scenarios. A disk that failed may have torn one; one of an older Trellis may lack a column."""
+    if not files:
+        return PART.empty_table()
+    try:
+        found = ds.dataset([str(file) for file in files], schema=PART).to_table()
+    except (OSError, ValueError, pa.ArrowException) as error:
+        raise PipelineError(f"{files[0].parent}: a row is not whole ({brief(error)}); remove its file") from None
+    well = found.filter(pc.equal(found["error"], ""))
+    lacking = [name for name in PART.names if name not in MAY_BE_EMPTY and well[name].null_count]
+    if lacking:
+        raise PipelineError(f"{files[0].parent}: {lacking[0]!r} is not in all rows; give a new directory")
+    return found
 
 
 def account(spark: SparkSession, out: Path, todo: list[Point], scenarios: int, wall: float) -> Swept:

@@ -3,7 +3,7 @@
 Promises: no more than one batch of rows is in memory; what a task makes is a file in the work directory, written whole.
 Assumes:  a work directory that driver and workers share (on one machine: any).
 
-Spark's own ways to hand Arrow batches to Python (`mapInArrow`) ask for pandas, which we do without.
+Files, not `mapInArrow`: a task knows where one key ends and the next begins, and what it makes is mapped by others.
 """
 
 from __future__ import annotations
