@@ -8,6 +8,7 @@ from html.parser import HTMLParser
 from typing import Any
 
 import pytest
+from msgspec import structs
 
 from trellis.errors import PipelineError
 from trellis.experiments import PAPERS, experiments_of, outcome, scale_of
@@ -71,6 +72,15 @@ def test_every_grid_can_be_laid_out(figure: str, scale: str) -> None:
     for grid in experiment.grids(scale_of(scale)):
         assert points(grid)
         assert not grid.judge
+
+
+@pytest.mark.parametrize("figure", IDS)
+def test_no_run_counts_twice_in_a_figure(figure: str) -> None:
+    """Two grids with one point in common would narrow the interval of a mean without adding a run to it."""
+    (experiment,) = experiments_of("vcube-ps", [figure])
+    once = [structs.replace(grid, repetitions=1) for grid in experiment.grids("paper")]
+    runs = [point.run for grid in once for point in points(grid)]
+    assert len(runs) == len(set(runs))
 
 
 def test_a_ratio_within_three_percent_is_held() -> None:

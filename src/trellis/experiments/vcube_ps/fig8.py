@@ -10,7 +10,7 @@ Departs:  the paper calls t_med an average session and its churn "per minute". I
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from trellis.experiments.chart import Chart, Series
@@ -41,7 +41,7 @@ def rate(percent: float) -> int:
 
 def grids(scale: Scale) -> list[Grid]:
     """Two grids, because `quick` repeats the calmer half and not the other."""
-    both, minutes = [PRINTED, SRPT], [median(m) for m in MINUTES]
+    both, minutes = [PRINTED, SRPT], [None, *(median(m) for m in MINUTES)]
     if scale == "paper":
         end = 120 * 60_000
         sessions, rates = (
@@ -58,16 +58,21 @@ def base() -> dict[str, Any]:
     return scenario({}, {"kind": "periodic", "interval": INTERVAL})
 
 
-def variants(overlays: list[str], counts: list[int], means: list[int], end: int) -> list[dict[str, Any]]:
-    """Each size without churn and with sessions of each mean length."""
+def variants(overlays: list[str], counts: list[int], means: Sequence[int | None], end: int) -> list[dict[str, Any]]:
+    """Each size with sessions of each mean length; None is no churn."""
     found = []
     for overlay in overlays:
         for count in counts:
             # The last publication is two seconds before the end: what is cut off would make the mean too small.
             common = {OVERLAY: overlay, NODES: SIZES[count], "end": end, "workload.messages": end // INTERVAL - 4}
-            found.append(common | {KIND: "fraction", FRACTION: count / SIZES[count]})
-            found += [common | {KIND: "sessions", SUBSCRIBERS: count, SESSION: mean} for mean in means]
+            found += [common | members(count, mean) for mean in means]
     return found
+
+
+def members(count: int, mean: int | None) -> dict[str, Any]:
+    if mean is None:
+        return {KIND: "fraction", FRACTION: count / SIZES[count]}
+    return {KIND: "sessions", SUBSCRIBERS: count, SESSION: mean}
 
 
 def without_churn(rows: Rows, overlay: str, count: int) -> Interval | None:
