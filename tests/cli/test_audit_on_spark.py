@@ -46,6 +46,11 @@ def test_the_runs_of_a_sweep_are_judged_each_by_its_own_promises(spark, trellis,
     assert told.out.endswith("2 kept all promises, 1 did not\n")
 
 
+def test_a_sweep_without_traces_is_refused_before_spark_starts(refused, tmp_path):
+    (tmp_path / "sweep" / "parts").mkdir(parents=True)
+    assert "kept no traces" in refused("audit", tmp_path / "sweep", *SPARK)
+
+
 def test_a_torn_or_foreign_trace_is_refused_in_one_line_before_spark_starts(refused, written):
     whole = (written / "trace.parquet").read_bytes()
     for length in (0, 4, len(whole) // 2, len(whole) - 1):

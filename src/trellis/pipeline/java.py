@@ -69,6 +69,8 @@ def version_of(java: Path) -> int | None:
 
 def wrapped(java: Path) -> Path:
     """The directory of the wrapper for this Java: made once per user, and whole from its first moment on."""
+    if java.parent.parent.parent == cache():
+        return java.parent.parent  # it is one already: a process that we started has our JAVA_HOME
     text = WRAPPER.format(java=java, quoted=shlex.quote(str(java)))
     name = f"java-{hashlib.sha256(text.encode()).hexdigest()[:16]}"
     home = cache() / name

@@ -24,7 +24,7 @@ from trellis.scenario.model import Scenario
 from trellis.sim import run
 from trellis.trace import store
 
-PARTS, TRACES = "parts", "traces"
+PARTS, TRACES, RUN = "parts", "traces", "run="
 
 SUMMARY = pa.struct(
     [("mean", pa.float64()), ("std", pa.float64()), ("min", pa.int64()), ("max", pa.int64()), ("count", pa.int64())]
@@ -74,7 +74,7 @@ def part_of(out: Path, run_id: str) -> Path:
 
 
 def trace_of(out: Path, run_id: str) -> Path:
-    return out / TRACES / f"run={run_id}"
+    return out / TRACES / f"{RUN}{run_id}"
 
 
 def finished(out: Path) -> set[str]:

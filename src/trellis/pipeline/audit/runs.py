@@ -21,12 +21,12 @@ from trellis.audit.verdict import Verdict, asked_of
 from trellis.errors import PipelineError, TraceError
 from trellis.pipeline.audit import Case
 from trellis.pipeline.audit.columns import IN_ORDER, of_kind, witness_of
+from trellis.pipeline.runs import PARTS, RUN, TRACES
 from trellis.pipeline.session import brief, cores, session
 from trellis.pipeline.tables import pattern
 from trellis.trace import store
 from trellis.trace.rows import spark_ddl
 
-TRACES, RUN = "traces", "run="
 ROWS_PER_TASK = 1_000_000
 SETTINGS = {"spark.driver.memory": "4g"}
 
@@ -36,6 +36,8 @@ Said = Callable[[str], None]
 def runs_in(directory: Path) -> dict[str, Path]:
     """The run of a directory, under an empty name; or the runs of a sweep, by name."""
     if not (directory / TRACES).is_dir():
+        if (directory / PARTS).is_dir():
+            raise TraceError(f"{directory}: a sweep that kept no traces; sweep into a new directory with --traces")
         return {"": directory}
     found = sorted((directory / TRACES).glob(f"{RUN}*"))
     if not found:
