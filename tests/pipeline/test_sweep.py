@@ -16,7 +16,7 @@ from pipeline.cluster import kill, standalone, wait_until
 from trellis.errors import PipelineError, ScenarioError
 from trellis.pipeline import tables
 from trellis.pipeline.runs import PART, RUNS, Work, finished, keep, part_of, row_of
-from trellis.pipeline.sweep import cost, guided, read_files, sweep
+from trellis.pipeline.sweep import cost, guided, open_directory, read_files, sweep
 from trellis.scenario.grid import Grid, grid_from_mapping, load_grid, points
 
 BASE = {key: value for key, value in PLAIN.items() if key != "seed"}
@@ -241,3 +241,27 @@ def test_a_torn_row_and_one_without_a_column_are_not_read(tmp_path: Path) -> Non
     pq.write_table(pq.read_table(place).drop_columns(["met"]), place)
     with pytest.raises(PipelineError, match="'met' is not in all rows"):
         read_files([place])
+
+
+def test_rows_of_other_code_are_not_mixed_in(tmp_path: Path, monkeypatch) -> None:
+    grid = grid_from_mapping(SMALL)
+    open_directory(tmp_path / "sweep", grid, retry=False)
+    open_directory(tmp_path / "sweep", grid, retry=False)
+    monkeypatch.setattr("trellis.pipeline.sweep.fingerprint", lambda: "of tomorrow")
+    with pytest.raises(PipelineError, match="other code"):
+        open_directory(tmp_path / "sweep", grid, retry=False)
+
+
+def test_a_stray_file_beside_a_table_is_not_read(spark, tmp_path: Path) -> None:
+    tables.write(spark.range(3), tmp_path, "three")
+    (part, *_) = (tmp_path / "three").glob("part-*.parquet")
+    (tmp_path / "three" / "stray.parquet").write_bytes(part.read_bytes())
+    assert tables.read(spark, tmp_path, "three").count() == 3
+
+
+def test_names_with_blanks_and_brackets_are_only_names(spark, tmp_path: Path) -> None:
+    out = tmp_path / "ein Gitter [1] ä"
+    grid = grid_from_mapping({**SMALL, "axes": {"nodes.count": [4]}})
+    assert sweep(spark, grid, points(grid), out).ran == 1
+    assert runs_of(spark, out).num_rows == 1
+    assert sorted(entry.name for entry in tmp_path.iterdir()) == [out.name]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 from typing import Annotated
 
@@ -67,12 +68,14 @@ def sweep_and_audit(directory: Path) -> bool:
     from trellis.pipeline.audit.runs import verdicts_on
     from trellis.pipeline.metrics import over_repetitions
     from trellis.pipeline.session import session
-    from trellis.pipeline.sweep import sweep
+    from trellis.pipeline.sweep import GRID, sweep
     from trellis.report.demo import small_grid
     from trellis.scenario import points
 
     grid = small_grid()
     laid_out = points(grid)
+    if (directory / GRID).is_file():  # an earlier demonstration's, perhaps of other code
+        shutil.rmtree(directory)
     out.print(f"[bold]5. Sweep[/] on Spark: {len(laid_out)} more discussions, two sizes, two overlays, the same luck")
     with err.status("starting Spark"):
         spark = session()

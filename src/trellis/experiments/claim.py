@@ -27,6 +27,8 @@ class Claim(NamedTuple):
     unit: str = ""
     rule: Rule = "close"
     why: str = ""  # what the described model or the text says to a difference; no excuse for an unexplained one
+    effect: float | None = None  # what the 3% are of, where the figure without any effect would be close enough
+    by_fit: bool = False  # the reading was chosen because it gives the figure: that it holds is no evidence
     nearest: Callable[[Rows], str] | None = None  # what this scale has instead
 
 
@@ -38,6 +40,7 @@ class Verdict(msgspec.Struct, frozen=True):
     published: float
     measured: float | None
     held: bool
+    by_fit: bool
     reason: str
     unit: str
     rule: Rule
@@ -63,14 +66,16 @@ def holds(claim: Claim, measured: float) -> bool:
         return measured <= claim.published
     if claim.rule == "at least":
         return measured >= claim.published
-    return abs(measured - claim.published) <= TOLERANCE * abs(claim.published)
+    return abs(measured - claim.published) <= TOLERANCE * abs(claim.effect or claim.published)
 
 
 def reason_for(claim: Claim, found: Interval, held: bool, difference: float | None) -> str:
     off = f"{difference:+.1%}" if difference is not None else f"{found.mean:g} against 0"
     limit = f"within {TOLERANCE:.0%}" if claim.rule == "close" else claim.rule
+    limit += f" of the effect, {claim.effect:,.5g}" if claim.effect is not None else ""
     if held:
-        return f"{limit} ({off})" if claim.rule == "close" else f"{limit} {claim.published:g}{claim.unit}"
+        told = f"{limit} ({off})" if claim.rule == "close" else f"{limit} {claim.published:g}{claim.unit}"
+        return f"{told}; the reading was chosen by fit, so this is no evidence" if claim.by_fit else told
     said = f"not {limit} ({off})" if claim.rule == "close" else f"not {limit} {claim.published:g}{claim.unit}"
     return f"{said}: {claim.why}" if claim.why else f"{said}; the described model gives no reason for it"
 
@@ -85,6 +90,7 @@ def verdict(
         claim.published,
         measured,
         held,
+        claim.by_fit,
         reason,
         claim.unit,
         claim.rule,

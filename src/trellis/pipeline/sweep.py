@@ -27,6 +27,7 @@ import pyarrow.dataset as ds
 
 from trellis.errors import PipelineError
 from trellis.pipeline import tables
+from trellis.pipeline.code import fingerprint
 from trellis.pipeline.runs import MAY_BE_EMPTY, PART, RUNS, TRACES, Work, finished, part_of, trace_of, work_off
 from trellis.pipeline.session import brief, cores
 from trellis.scenario.grid import Grid, Point
@@ -38,6 +39,13 @@ if TYPE_CHECKING:
 Progress = Callable[[int, int], None]  # scenarios done, of how many
 GRID = "grid.json"
 LOOK_SECONDS = 0.25  # between two looks at how far it is
+
+
+class Asked(msgspec.Struct, frozen=True):
+    """What `grid.json` has."""
+
+    grid: Grid
+    code: str  # by which the rows are made: two versions are not mixed in one table
 
 
 class Swept(msgspec.Struct, frozen=True):
@@ -82,14 +90,14 @@ def sweep(
 
 
 def open_directory(out: Path, grid: Grid, retry: bool) -> None:
-    """A new directory, or one of the same grid: then the sweep goes on where it was."""
-    told = msgspec.json.format(msgspec.json.encode(grid, order="deterministic"))
+    """A new directory, or one of the same grid and the same code: then the sweep goes on where it was."""
+    asked = Asked(grid, fingerprint())
+    told = msgspec.json.format(msgspec.json.encode(asked, order="deterministic"))
     place = out / GRID
     try:
         out.mkdir(parents=True, exist_ok=True)
         if place.exists():
-            if place.read_bytes() != told:
-                raise PipelineError(f"{out}: holds the sweep of another grid; give another directory")
+            refuse_others(out, place.read_bytes(), asked)
         elif any(out.iterdir()):
             raise PipelineError(f"{out}: not empty and not a sweep; give a new directory")
         else:
@@ -103,6 +111,17 @@ def open_directory(out: Path, grid: Grid, retry: bool) -> None:
         raise PipelineError(f"{out}: cannot be written ({error.strerror}); give another directory") from None
     if retry:
         forget_failures(out)
+
+
+def refuse_others(out: Path, told: bytes, asked: Asked) -> None:
+    try:
+        before = msgspec.json.decode(told, type=Asked)
+    except (msgspec.MsgspecError, UnicodeError) as error:
+        raise PipelineError(f"{out / GRID}: not as a sweep wrote it ({error}); give another directory") from None
+    if before.grid != asked.grid:
+        raise PipelineError(f"{out}: holds the sweep of another grid; give another directory")
+    if before.code != asked.code:
+        raise PipelineError(f"{out}: was made by other code of Trellis; remove it, or give another directory")
 
 
 def forget_failures(out: Path) -> None:

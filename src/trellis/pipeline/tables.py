@@ -103,4 +103,4 @@ def read(spark: SparkSession, directory: Path, name: str) -> DataFrame:
     place = directory / name
     if not manifest.files:
         return spark.createDataFrame([], manifest.schema)
-    return spark.read.schema(manifest.schema).parquet(pattern(place))
+    return spark.read.schema(manifest.schema).parquet(*(pattern(place / file) for file in manifest.files))
