@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Annotated
 
@@ -35,6 +36,11 @@ def command(
     from trellis.trace.story import story, tell
 
     store.check(out_dir)
+    if out_dir.name in ("", ".."):
+        out_dir = Path(os.path.realpath(out_dir))  # `.` has a name too, and a neighbour
+    sweep_dir = out_dir.with_name(f"{out_dir.name}-sweep")
+    if on_spark:
+        prepare(sweep_dir)
     out.print("[bold]1. Run[/]: 64 nodes, one question, 63 replies, causal order over vcube")
     result = run(discussion(seed))
     found = figures(result)
@@ -58,8 +64,18 @@ def command(
     out.print(f"   go on with: trellis audit {out_dir}  |  trellis story {out_dir} {question}", markup=False)
     kept = not any(found["violations"].values())
     if on_spark:
-        kept = sweep_and_audit(out_dir.with_name(f"{out_dir.name}-sweep")) and kept
+        kept = sweep_and_audit(sweep_dir) and kept
     return 0 if kept else 1
+
+
+def prepare(directory: Path) -> None:
+    """Before anything is run: can Spark start, and may the sweep be written there?"""
+    from trellis.pipeline.session import chosen_master
+    from trellis.pipeline.sweep import open_directory
+    from trellis.report.demo import small_grid
+
+    chosen_master(None)
+    open_directory(directory, small_grid())
 
 
 def sweep_and_audit(directory: Path) -> bool:

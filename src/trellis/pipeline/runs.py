@@ -18,7 +18,9 @@ import msgspec
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from trellis.errors import PipelineError
 from trellis.metrics.measures import Measures, measures
+from trellis.pipeline.session import brief
 from trellis.scenario.grid import Point
 from trellis.scenario.model import Scenario
 from trellis.sim import run
@@ -73,12 +75,32 @@ def part_of(out: Path, run_id: str) -> Path:
 
 
 def finished(out: Path) -> set[str]:
-    """The runs that are done."""
+    """The runs that are done, by the names of their files."""
     try:
         with os.scandir(out / PARTS) as entries:
-            return {e.name.removesuffix(".parquet") for e in entries if not e.name.startswith(".")}
+            names = [entry.name for entry in entries if not entry.name.startswith(".")]
+            return {name.removesuffix(".parquet") for name in names if name.endswith(".parquet")}
     except FileNotFoundError:
         return set()
+
+
+def part_in(out: Path, run_id: str) -> pa.Table:
+    """The row of a finished run. A file that is torn, or of another run, is not taken for it."""
+    place = part_of(out, run_id)
+    try:
+        with place.open("rb") as file:
+            part = pq.ParquetFile(file).read()
+    except (OSError, ValueError, pa.ArrowException) as error:
+        raise PipelineError(
+            f"{place}: not a whole Parquet file ({brief(error)}); remove it and start the sweep again"
+        ) from None
+    if not part.schema.equals(PART) or part["run"].to_pylist() != [run_id]:
+        raise PipelineError(f"{place}: not the row of that run; remove it and start the sweep again")
+    return part
+
+
+def trace_of(out: Path, run_id: str) -> Path:
+    return out / TRACES / f"run={run_id}"
 
 
 def work_off(several: Iterable[bytes]) -> None:
@@ -100,7 +122,7 @@ def row_of(work: Work) -> dict[str, Any]:
     except Exception as reason:  # whatever it is: the other scenarios of the sweep are not to blame
         found, error = {}, f"{type(reason).__name__}: {reason}"
     if work.traces and not error:
-        store.write(Path(work.out) / TRACES / f"run={point.run}", result.trace, result.about())
+        store.write(trace_of(Path(work.out), point.run), result.trace, result.about())
     return {
         **identity(point, scenario),
         "error": error,

@@ -10,7 +10,8 @@ import os
 import re
 import socket
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from importlib import resources
 from typing import TYPE_CHECKING
 
@@ -51,7 +52,7 @@ def session(master: str | None = None, settings: Mapping[str, str] | None = None
 
     if (active := SparkSession.getActiveSession()) is not None:
         return active
-    chosen = checked(master or os.environ.get(MASTER) or "local[*]")
+    chosen = chosen_master(master)
     prepare(chosen)
     builder = SparkSession.builder.master(chosen)
     for key, value in (SETTINGS | java_options(heavy) | dict(settings or {})).items():
@@ -62,6 +63,11 @@ def session(master: str | None = None, settings: Mapping[str, str] | None = None
         raise PipelineError(f"Spark on {chosen}: it did not start ({brief(error)}); see the lines above") from None
     made.sparkContext.setLogLevel("ERROR")
     return made
+
+
+def chosen_master(master: str | None) -> str:
+    """Where Spark will run. Ask before anything is written."""
+    return checked(master or os.environ.get(MASTER) or "local[*]")
 
 
 def checked(master: str) -> str:
@@ -99,6 +105,18 @@ def java_options(heavy: bool) -> dict[str, str]:
 def cores(spark: SparkSession) -> int:
     """How many tasks run at once."""
     return int(spark.sparkContext.defaultParallelism)
+
+
+@contextmanager
+def in_one_line(what: str) -> Iterator[None]:
+    """What Spark says when it gives up is pages long."""
+    from py4j.protocol import Py4JError
+    from pyspark.errors import PySparkException
+
+    try:
+        yield
+    except (PySparkException, Py4JError) as error:
+        raise PipelineError(f"Spark: {what} did not finish ({brief(error)}); see the lines above") from None
 
 
 def brief(error: Exception) -> str:

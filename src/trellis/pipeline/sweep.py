@@ -21,16 +21,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import msgspec
+import pyarrow as pa
 
 from trellis.errors import PipelineError
 from trellis.pipeline import tables
-from trellis.pipeline.runs import PART, RUNS, Work, finished, part_of, work_off
-from trellis.pipeline.session import brief, cores
+from trellis.pipeline.runs import RUNS, Work, finished, part_in, part_of, trace_of, work_off
+from trellis.pipeline.session import brief, cores, in_one_line
 from trellis.scenario.grid import Grid, Point
 from trellis.scenario.model import AtOnce, Burst, Explicit, Fraction, OnceEach, Replies, Scenario, Sessions
+from trellis.trace import store
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql import SparkSession
 
 Progress = Callable[[int, int], None]  # scenarios done, of how many
 GRID = "grid.json"
@@ -56,11 +58,18 @@ def sweep(
     traces: bool = False,
     retry: bool = False,
 ) -> Swept:
-    """Run what of the grid is not finished, then write the tables. `retry` runs failed scenarios again."""
-    open_directory(out, grid, retry)
+    """Run what of the grid is not finished, then write the tables. `retry` runs failed scenarios again.
+
+    With `traces`, a scenario is finished when its trace is there too.
+    """
+    open_directory(out, grid)
     wanted = {point.run for point in points}
-    done = finished(out) & wanted
+    done = {run: part_in(out, run) for run in sorted(finished(out) & wanted)}
+    forget(out, done, retry, traces)
     todo = [point for point in points if point.run not in done]
+    if traces:
+        for point in todo:
+            store.check(trace_of(out, point.run))
     wall = 0.0
     if todo:
         warm(spark)
@@ -71,13 +80,14 @@ def sweep(
         ]
         carry_out(spark, chunks, lambda: progress and progress(len(finished(out) & wanted), len(points)))
         wall = time.perf_counter() - began
-    parts = read_parts(spark, out, wanted)
-    tables.write(parts.select(*RUNS.names).orderBy("number").coalesce(1), out, "runs")
-    tables.write(parts.select("run", "seconds", "worker").orderBy("run").coalesce(1), out, "timings")
-    return account(spark, out, todo, len(points), wall)
+    with in_one_line("writing the tables"):
+        parts = spark.createDataFrame(read_parts(out, [point.run for point in points], done))
+        tables.write(parts.select(*RUNS.names).orderBy("number").coalesce(1), out, "runs")
+        tables.write(parts.select("run", "seconds", "worker").orderBy("run").coalesce(1), out, "timings")
+        return account(spark, out, todo, len(points), wall)
 
 
-def open_directory(out: Path, grid: Grid, retry: bool) -> None:
+def open_directory(out: Path, grid: Grid) -> None:
     """A new directory, or one of the same grid: then the sweep goes on where it was."""
     told = msgspec.json.format(msgspec.json.encode(grid, order="deterministic"))
     place = out / GRID
@@ -86,28 +96,29 @@ def open_directory(out: Path, grid: Grid, retry: bool) -> None:
         if place.exists():
             if place.read_bytes() != told:
                 raise PipelineError(f"{out}: holds the sweep of another grid; give another directory")
-        elif any(out.iterdir()):
+        elif any(not entry.name.startswith(f".{GRID}-") for entry in out.iterdir()):
             raise PipelineError(f"{out}: not empty and not a sweep; give a new directory")
         else:
             aside = out / f".{GRID}-{os.getpid()}"
-            aside.write_bytes(told)
-            os.rename(aside, place)
+            try:
+                aside.write_bytes(told)
+                os.rename(aside, place)
+            finally:
+                aside.unlink(missing_ok=True)
         (out / "parts").mkdir(exist_ok=True)
     except (FileExistsError, NotADirectoryError):
         raise PipelineError(f"{out}: a file stands there; give a new directory") from None
     except OSError as error:
         raise PipelineError(f"{out}: cannot be written ({error.strerror}); give another directory") from None
-    if retry:
-        forget_failures(out)
 
 
-def forget_failures(out: Path) -> None:
-    import pyarrow.parquet as pq
-
-    for run in finished(out):
-        place = part_of(out, run)
-        if pq.read_table(place, columns=["error"])["error"][0].as_py():
-            place.unlink()
+def forget(out: Path, done: dict[str, pa.Table], retry: bool, traces: bool) -> None:
+    """What was finished, but not as it is wanted now, is run again."""
+    for run, part in list(done.items()):
+        failed = part["error"][0].as_py() != ""
+        if (failed and retry) or (traces and not failed and not trace_of(out, run).is_dir()):
+            part_of(out, run).unlink()
+            del done[run]
 
 
 def guided(todo: list[Point], workers: int) -> list[list[Point]]:
@@ -189,15 +200,12 @@ def carry_out(spark: SparkSession, chunks: list[list[bytes]], look: Callable[[],
         raise PipelineError(f"Spark gave up the sweep ({brief(failure[0])}); start it again to go on") from failure[0]
 
 
-def read_parts(spark: SparkSession, out: Path, wanted: set[str]) -> DataFrame:
-    """What is finished, and only of this grid."""
-    import pyarrow.dataset as ds
-
-    files = [str(part_of(out, run)) for run in sorted(wanted)]
-    missing = next((file for file in files if not Path(file).exists()), None)
+def read_parts(out: Path, wanted: list[str], before: dict[str, pa.Table]) -> pa.Table:
+    """What is finished, and only of this grid; what was finished before has been read."""
+    missing = next((run for run in wanted if run not in before and not part_of(out, run).exists()), None)
     if missing is not None:
-        raise PipelineError(f"{missing}: the scenario was not finished; start the sweep again to go on")
-    return spark.createDataFrame(ds.dataset(files, schema=PART).to_table())
+        raise PipelineError(f"{part_of(out, missing)}: the scenario was not finished; start the sweep again to go on")
+    return pa.concat_tables(before[run] if run in before else part_in(out, run) for run in wanted)
 
 
 def account(spark: SparkSession, out: Path, todo: list[Point], scenarios: int, wall: float) -> Swept:
