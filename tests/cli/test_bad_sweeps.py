@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -230,3 +234,15 @@ def test_a_reproduction_cut_off_while_writing_its_claims_goes_on(tmp_path: Path)
     with pytest.raises(IsADirectoryError):
         put(tmp_path / "claims.json", b"{}")
     assert sorted(entry.name for entry in tmp_path.iterdir()) == ["claims.json", "sweeps"]
+
+
+def test_an_interrupt_is_told_in_one_line(tmp_path: Path) -> None:
+    grid = tmp_path / "grid.json"
+    os.mkfifo(grid)  # the command waits for somebody to write
+    command = [sys.executable, "-m", "trellis", "sweep", str(grid), "--out", str(tmp_path / "o")]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as waiting:
+        with grid.open("w"):  # opens once the command reads
+            waiting.send_signal(signal.SIGINT)
+            _, said = waiting.communicate(timeout=30)
+    assert waiting.returncode == 130
+    assert said == "trellis: interrupted\n"

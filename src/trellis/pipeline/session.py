@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import os
 import re
+import signal
 import socket
 import sys
+import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from importlib import resources
@@ -58,11 +60,34 @@ def session(master: str | None = None, settings: Mapping[str, str] | None = None
     for key, value in (SETTINGS | java_options(heavy) | dict(settings or {})).items():
         builder = builder.config(key, value)
     try:
-        made = builder.getOrCreate()
+        with undisturbed():
+            made = builder.getOrCreate()
     except (PySparkException, OSError) as error:
         raise PipelineError(f"Spark on {chosen}: it did not start ({brief(error)}); see the lines above") from None
     made.sparkContext.setLogLevel("ERROR")
     return made
+
+
+@contextmanager
+def undisturbed() -> Iterator[None]:
+    """An interrupt waits until Spark has started: a Java that is left halfway complains, and then runs forever."""
+    in_main = threading.current_thread() is threading.main_thread()
+    if not in_main or signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
+        yield
+        return
+    asked: list[int] = []
+
+    def remember(number: int, frame: object) -> None:
+        asked.append(number)
+
+    signal.signal(signal.SIGINT, remember)
+    try:
+        yield
+    finally:
+        if signal.getsignal(signal.SIGINT) is remember:  # else it is Spark's own by now
+            signal.signal(signal.SIGINT, signal.default_int_handler)
+    if asked:
+        raise KeyboardInterrupt
 
 
 def chosen_master(master: str | None) -> str:

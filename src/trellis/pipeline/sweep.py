@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 
 Progress = Callable[[int, int], None]  # scenarios done, of how many
 GRID = "grid.json"
+CANCEL_SECONDS = 5
 LOOK_SECONDS = 0.25  # between two looks at how far it is
 
 
@@ -195,6 +196,7 @@ def carry_out(spark: SparkSession, chunks: list[list[bytes]], look: Callable[[],
             look()
     except BaseException:
         context.cancelJobGroup(group)
+        thread.join(CANCEL_SECONDS)  # Spark complains at length if it is stopped while a task still reports
         raise
     if failure:
         raise PipelineError(f"Spark gave up the sweep ({brief(failure[0])}); start it again to go on") from failure[0]
