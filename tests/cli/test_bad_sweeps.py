@@ -240,9 +240,9 @@ def test_an_interrupt_is_told_in_one_line(tmp_path: Path) -> None:
     grid = tmp_path / "grid.json"
     os.mkfifo(grid)  # the command waits for somebody to write
     command = [sys.executable, "-m", "trellis", "sweep", str(grid), "--out", str(tmp_path / "o")]
-    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as waiting:
-        with grid.open("w"):  # opens once the command reads
-            waiting.send_signal(signal.SIGINT)
-            _, said = waiting.communicate(timeout=30)
+    waiting = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
+    with grid.open("w"):  # opens once the command reads
+        waiting.send_signal(signal.SIGINT)
+        _, said = waiting.communicate(timeout=30)
     assert waiting.returncode == 130
     assert said == "trellis: interrupted\n"

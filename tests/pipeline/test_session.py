@@ -74,12 +74,17 @@ def test_spark_starts_on_a_machine_without_java(tmp_path: Path) -> None:
 
 
 def test_an_interrupt_waits_until_spark_has_started() -> None:
-    former = signal.signal(signal.SIGINT, signal.default_int_handler)
-    came_through = False
-    try:
-        with pytest.raises(KeyboardInterrupt), session.undisturbed():
+    came_through = []
+
+    def start() -> None:
+        with session.undisturbed():
             signal.raise_signal(signal.SIGINT)
-            came_through = True
+            came_through.append(True)
+
+    former = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            start()
         assert came_through
         assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
     finally:
