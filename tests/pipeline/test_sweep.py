@@ -8,15 +8,14 @@ import sys
 from pathlib import Path
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 from bad_input import PLAIN
 from pipeline.cluster import kill, standalone, wait_until
 
 from trellis.errors import PipelineError, ScenarioError
 from trellis.pipeline import tables
-from trellis.pipeline.runs import PART, RUNS, Work, finished, keep, part_of, row_of
-from trellis.pipeline.sweep import cost, guided, open_directory, read_files, sweep
+from trellis.pipeline.runs import PART, RUNS, Work, finished, part_of, row_of
+from trellis.pipeline.sweep import cost, guided, open_directory, sweep
 from trellis.scenario.grid import Grid, grid_from_mapping, load_grid, points
 
 BASE = {key: value for key, value in PLAIN.items() if key != "seed"}
@@ -216,40 +215,22 @@ def test_a_grid_is_a_value() -> None:
     assert grid_from_mapping(nested) == grid_from_mapping(SMALL)
 
 
-def test_a_sweep_goes_on_only_with_the_traces_of_all_runs_or_of_none(spark, tmp_path: Path) -> None:
+def test_traces_are_kept_of_all_runs_or_of_none(spark, tmp_path: Path) -> None:
     grid = grid_from_mapping(SMALL)
     first, *others = points(grid)
-    sweep(spark, grid, [first], tmp_path / "without")
-    with pytest.raises(PipelineError, match="finished without its trace"):
-        sweep(spark, grid, [first, *others], tmp_path / "without", traces=True)
-    sweep(spark, grid, [first], tmp_path / "with", traces=True)
+    sweep(spark, grid, [first], tmp_path / "sweep")
+    assert sweep(spark, grid, [first], tmp_path / "sweep", traces=True).ran == 1
     with pytest.raises(PipelineError, match="add --traces"):
-        sweep(spark, grid, [first, *others], tmp_path / "with")
-
-
-def test_a_torn_row_and_one_without_a_column_are_not_read(tmp_path: Path) -> None:
-    (point, *_) = points(grid_from_mapping(SMALL))
-    (tmp_path / "parts").mkdir()
-    place = part_of(tmp_path, point.run)
-    keep(tmp_path, row_of(Work(point, str(tmp_path), False, True)))
-    whole = place.read_bytes()
-    assert read_files([place]).num_rows == 1
-    place.write_bytes(whole[:-5])
-    with pytest.raises(PipelineError, match="not whole"):
-        read_files([place])
-    place.write_bytes(whole)
-    pq.write_table(pq.read_table(place).drop_columns(["met"]), place)
-    with pytest.raises(PipelineError, match="'met' is not in all rows"):
-        read_files([place])
+        sweep(spark, grid, [first, *others], tmp_path / "sweep")
 
 
 def test_rows_of_other_code_are_not_mixed_in(tmp_path: Path, monkeypatch) -> None:
     grid = grid_from_mapping(SMALL)
-    open_directory(tmp_path / "sweep", grid, retry=False)
-    open_directory(tmp_path / "sweep", grid, retry=False)
+    open_directory(tmp_path / "sweep", grid)
+    open_directory(tmp_path / "sweep", grid)
     monkeypatch.setattr("trellis.pipeline.sweep.fingerprint", lambda: "of tomorrow")
     with pytest.raises(PipelineError, match="other code"):
-        open_directory(tmp_path / "sweep", grid, retry=False)
+        open_directory(tmp_path / "sweep", grid)
 
 
 def test_a_stray_file_beside_a_table_is_not_read(spark, tmp_path: Path) -> None:

@@ -14,6 +14,7 @@ from trellis import __version__
 from trellis.cli import audit, demo, ingest, page, protocols, reproduce, run, story, swarm, sweep
 from trellis.errors import TrellisError
 
+INTERRUPTED = 130  # exit code
 LINE_MAX = 1000  # characters of a complaint
 
 app = typer.Typer(
@@ -52,12 +53,14 @@ def main() -> None:
     try:
         code = app(standalone_mode=False)
         sys.stdout.flush()
+        if code == INTERRUPTED:  # typer makes a silent exit of an interrupt
+            complain("interrupted", INTERRUPTED)
     except TrellisError as error:
         code = complain(str(error), 2)
     except TyperException as error:
         code = complain(error.format_message() or "no command was given; choose one of those above", 2)
     except (KeyboardInterrupt, Abort):
-        code = complain("interrupted", 130)
+        code = complain("interrupted", INTERRUPTED)
     except (BrokenPipeError, SystemExit):  # typer and rich leave with SystemExit when the reader has gone
         say_no_more()
         code = 0

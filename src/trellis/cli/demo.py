@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 from pathlib import Path
 from typing import Annotated
@@ -36,6 +37,11 @@ def command(
     from trellis.trace.story import story, tell
 
     store.check(out_dir)
+    if out_dir.name in ("", ".."):
+        out_dir = Path(os.path.realpath(out_dir))  # `.` has a name too, and a neighbour
+    sweep_dir = out_dir.with_name(f"{out_dir.name}-sweep")
+    if on_spark:
+        prepare(sweep_dir)
     out.print("[bold]1. Run[/]: 64 nodes, one question, 63 replies, causal order over vcube")
     result = run(discussion(seed))
     found = figures(result)
@@ -59,8 +65,20 @@ def command(
     out.print(f"   go on with: trellis audit {out_dir}  |  trellis story {out_dir} {question}", markup=False)
     kept = not any(found["violations"].values())
     if on_spark:
-        kept = sweep_and_audit(out_dir.with_name(f"{out_dir.name}-sweep")) and kept
+        kept = sweep_and_audit(sweep_dir) and kept
     return 0 if kept else 1
+
+
+def prepare(directory: Path) -> None:
+    """Before anything is run: can Spark start, and may the sweep be written there?"""
+    from trellis.pipeline.session import chosen_master
+    from trellis.pipeline.sweep import GRID, open_directory
+    from trellis.report.demo import small_grid
+
+    chosen_master(None)
+    if (directory / GRID).is_file():  # an earlier demonstration's, perhaps of other code
+        shutil.rmtree(directory)
+    open_directory(directory, small_grid())
 
 
 def sweep_and_audit(directory: Path) -> bool:
@@ -68,14 +86,12 @@ def sweep_and_audit(directory: Path) -> bool:
     from trellis.pipeline.audit.runs import verdicts_on
     from trellis.pipeline.metrics import over_repetitions
     from trellis.pipeline.session import session
-    from trellis.pipeline.sweep import GRID, sweep
+    from trellis.pipeline.sweep import sweep
     from trellis.report.demo import small_grid
     from trellis.scenario import points
 
     grid = small_grid()
     laid_out = points(grid)
-    if (directory / GRID).is_file():  # an earlier demonstration's, perhaps of other code
-        shutil.rmtree(directory)
     out.print(f"[bold]5. Sweep[/] on Spark: {len(laid_out)} more discussions, two sizes, two overlays, the same luck")
     with err.status("starting Spark"):
         spark = session()

@@ -13,6 +13,7 @@ EPILOG = example(
     "trellis ingest follows follows.tsv.gz --out out/follows --sample 1000",
     "trellis ingest avt SKYPE.avt.gz --out out/skype --merge-gaps 1900 --from 14000",
 )
+COUNT_MAX = (1 << 31) - 1  # of rows that Spark can be asked for
 
 
 def command(
@@ -22,7 +23,8 @@ def command(
     path: Annotated[Path, typer.Argument(metavar="PATH", help="The trace: plain text or gzip.")],
     out_dir: Annotated[Path, typer.Option("--out", metavar="DIR", help="Where the tables go.")],
     sample: Annotated[
-        int | None, typer.Option(metavar="N", help="follows: only N users, by breadth-first searches.", min=1)
+        int | None,
+        typer.Option(metavar="N", help="follows: only N users, by breadth-first searches.", min=1, max=COUNT_MAX),
     ] = None,
     seed: Annotated[
         int | None, typer.Option(help="follows: another seed, another sample.", min=0, max=(1 << 63) - 1)
@@ -31,7 +33,10 @@ def command(
         int | None, typer.Option(help="follows: how far a search goes from where it starts (1).", min=1, max=64)
     ] = None,
     xmin: Annotated[
-        int | None, typer.Option(metavar="N", help="follows: where the power law begins; else where it fits.", min=1)
+        int | None,
+        typer.Option(
+            metavar="N", help="follows: where the power law begins; else where it fits.", min=1, max=COUNT_MAX
+        ),
     ] = None,
     merge_gaps: Annotated[
         float | None,

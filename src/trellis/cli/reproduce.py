@@ -35,9 +35,11 @@ def command(
     from trellis.experiments import experiments_of, scale_of
 
     chosen, size = experiments_of(paper, figure or ()), scale_of(scale)
+    from trellis.pipeline.session import chosen_master, session
+
+    master = chosen_master(master)
     prepare(out_dir)
     from trellis.experiments.reproduce import reproduce
-    from trellis.pipeline.session import session
     from trellis.report.reproduction import claims_json, reproduction, tally
 
     with progress(f"{paper}, {scale}", 1.0, quiet=as_json) as bar:
@@ -71,7 +73,8 @@ def prepare(directory: Path) -> None:
 
     try:
         directory.mkdir(parents=True, exist_ok=True)
-        if not (directory / "claims.json").exists() and any(entry.name != "sweeps" for entry in directory.iterdir()):
+        there = {entry.name for entry in directory.iterdir()}
+        if "claims.json" not in there and not there <= {"sweeps", ".claims.json"}:
             raise PipelineError(f"{directory}: not empty and not a reproduction; give a new directory")
     except (FileExistsError, NotADirectoryError):
         raise PipelineError(f"{directory}: a file stands there; give a directory") from None
@@ -82,5 +85,8 @@ def prepare(directory: Path) -> None:
 def put(place: Path, content: bytes) -> None:
     """Whole or not at all."""
     aside = place.with_name(f".{place.name}")
-    aside.write_bytes(content)
-    aside.rename(place)
+    try:
+        aside.write_bytes(content)
+        aside.rename(place)
+    finally:
+        aside.unlink(missing_ok=True)

@@ -32,18 +32,21 @@ def command(
 
     from trellis.pipeline import tables
     from trellis.pipeline.metrics import over_repetitions
-    from trellis.pipeline.session import session
+    from trellis.pipeline.session import chosen_master, session
     from trellis.pipeline.sweep import open_directory, sweep
     from trellis.scenario import load_grid
 
     grid, points = load_grid(file)
-    open_directory(out_dir, grid, retry)
+    master = chosen_master(master)
+    open_directory(out_dir, grid)
     with err.status("starting Spark"):
         spark = session(master)
     with progress(grid.name, len(points), quiet=as_json) as bar:
-        swept = sweep(
-            spark, grid, points, out_dir, lambda done, of: bar(done, f"{done:,} of {of:,} scenarios"), traces=traces
-        )
+
+        def say(done: int, of: int) -> None:
+            bar(done, f"{done:,} of {of:,} scenarios")
+
+        swept = sweep(spark, grid, points, out_dir, say, traces=traces, retry=retry)
     runs = tables.read(spark, out_dir, "runs")
     failures = runs.where("error != ''").select("number", "settings", "error").orderBy("number").toArrow().to_pylist()
     broken = runs.where("exists(map_values(violations), count -> count > 0)").count()
@@ -70,11 +73,15 @@ def table_of(name: str, found: list[dict[str, Any]]) -> Any:
     for row in found:
         by_point.setdefault(row["point"], {})[row["measure"]] = row
     keys = list(dict.fromkeys(key for row in found for key, _ in row["settings"]))
-    table = Table(*keys, "runs", *SHOWN, title=Text(f"{name}: mean and 95% interval"), title_justify="left")
+    table = Table(title=Text(f"{name}: mean and 95% interval"), title_justify="left")
+    for title in (*keys, "runs", *SHOWN):
+        table.add_column(Text(title))  # names and values are the user's: no markup
     for measures in by_point.values():
         settings = dict(next(iter(measures.values()))["settings"])
         cells = [told(measures[name]) if name in measures else "-" for name in SHOWN]
-        table.add_row(*(settings.get(key, "") for key in keys), str(max(m["count"] for m in measures.values())), *cells)
+        table.add_row(
+            *(Text(settings.get(key, "")) for key in keys), str(max(m["count"] for m in measures.values())), *cells
+        )
     return table
 
 

@@ -18,7 +18,9 @@ import msgspec
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from trellis.errors import PipelineError
 from trellis.metrics.measures import Measures, measures
+from trellis.pipeline.session import brief
 from trellis.scenario.grid import Point
 from trellis.scenario.model import Scenario
 from trellis.sim import run
@@ -57,7 +59,6 @@ RUNS = pa.schema(IDENTITY + MEASURED)
 # Of the machine, not of the scenario: kept in a table of their own.
 TIMING = [("seconds", pa.float64()), ("worker", pa.string())]
 PART = pa.schema(IDENTITY + MEASURED + TIMING)
-MAY_BE_EMPTY = {"hit_ratio"}  # of a run that went well: where nothing was owed
 
 
 class Work(msgspec.Struct, frozen=True):
@@ -78,12 +79,28 @@ def trace_of(out: Path, run_id: str) -> Path:
 
 
 def finished(out: Path) -> set[str]:
-    """The runs that are done."""
+    """The runs that are done, by the names of their files."""
     try:
         with os.scandir(out / PARTS) as entries:
-            return {e.name.removesuffix(".parquet") for e in entries if not e.name.startswith(".")}
+            names = [entry.name for entry in entries if not entry.name.startswith(".")]
+            return {name.removesuffix(".parquet") for name in names if name.endswith(".parquet")}
     except FileNotFoundError:
         return set()
+
+
+def part_in(out: Path, run_id: str) -> pa.Table:
+    """The row of a finished run. A file that is torn, or of another run, is not taken for it."""
+    place = part_of(out, run_id)
+    try:
+        with place.open("rb") as file:
+            part = pq.ParquetFile(file).read()
+    except (OSError, ValueError, pa.ArrowException) as error:
+        raise PipelineError(
+            f"{place}: not a whole Parquet file ({brief(error)}); remove it and start the sweep again"
+        ) from None
+    if not part.schema.equals(PART) or part["run"].to_pylist() != [run_id]:
+        raise PipelineError(f"{place}: not the row of that run; remove it and start the sweep again")
+    return part
 
 
 def work_off(several: Iterable[bytes]) -> None:

@@ -8,9 +8,12 @@ from __future__ import annotations
 
 import os
 import re
+import signal
 import socket
 import sys
-from collections.abc import Mapping
+import threading
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from importlib import resources
 from typing import TYPE_CHECKING
 
@@ -51,17 +54,45 @@ def session(master: str | None = None, settings: Mapping[str, str] | None = None
 
     if (active := SparkSession.getActiveSession()) is not None:
         return active
-    chosen = checked(master or os.environ.get(MASTER) or "local[*]")
+    chosen = chosen_master(master)
     prepare(chosen)
     builder = SparkSession.builder.master(chosen)
     for key, value in (SETTINGS | java_options(heavy) | dict(settings or {})).items():
         builder = builder.config(key, value)
     try:
-        made = builder.getOrCreate()
+        with undisturbed():
+            made = builder.getOrCreate()
     except (PySparkException, OSError) as error:
         raise PipelineError(f"Spark on {chosen}: it did not start ({brief(error)}); see the lines above") from None
     made.sparkContext.setLogLevel("ERROR")
     return made
+
+
+@contextmanager
+def undisturbed() -> Iterator[None]:
+    """An interrupt waits until Spark has started: a Java that is left halfway complains, and then runs forever."""
+    in_main = threading.current_thread() is threading.main_thread()
+    if not in_main or signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
+        yield
+        return
+    asked: list[int] = []
+
+    def remember(number: int, frame: object) -> None:
+        asked.append(number)
+
+    signal.signal(signal.SIGINT, remember)
+    try:
+        yield
+    finally:
+        if signal.getsignal(signal.SIGINT) is remember:  # else it is Spark's own by now
+            signal.signal(signal.SIGINT, signal.default_int_handler)
+    if asked:
+        raise KeyboardInterrupt
+
+
+def chosen_master(master: str | None) -> str:
+    """Where Spark will run. Ask before anything is written."""
+    return checked(master or os.environ.get(MASTER) or "local[*]")
 
 
 def checked(master: str) -> str:
@@ -99,6 +130,18 @@ def java_options(heavy: bool) -> dict[str, str]:
 def cores(spark: SparkSession) -> int:
     """How many tasks run at once."""
     return int(spark.sparkContext.defaultParallelism)
+
+
+@contextmanager
+def in_one_line(what: str) -> Iterator[None]:
+    """What Spark says when it gives up is pages long."""
+    from py4j.protocol import Py4JError
+    from pyspark.errors import PySparkException
+
+    try:
+        yield
+    except (PySparkException, Py4JError) as error:
+        raise PipelineError(f"Spark: {what} did not finish ({brief(error)}); see the lines above") from None
 
 
 def brief(error: Exception) -> str:

@@ -22,22 +22,22 @@ from typing import TYPE_CHECKING
 
 import msgspec
 import pyarrow as pa
-import pyarrow.compute as pc
-import pyarrow.dataset as ds
 
 from trellis.errors import PipelineError
 from trellis.pipeline import tables
 from trellis.pipeline.code import fingerprint
-from trellis.pipeline.runs import MAY_BE_EMPTY, PART, RUNS, TRACES, Work, finished, part_of, trace_of, work_off
-from trellis.pipeline.session import brief, cores
+from trellis.pipeline.runs import RUNS, TRACES, Work, finished, part_in, part_of, trace_of, work_off
+from trellis.pipeline.session import brief, cores, in_one_line
 from trellis.scenario.grid import Grid, Point
 from trellis.scenario.model import AtOnce, Burst, Explicit, Fraction, OnceEach, Replies, Scenario, Sessions
+from trellis.trace import store
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql import SparkSession
 
 Progress = Callable[[int, int], None]  # scenarios done, of how many
 GRID = "grid.json"
+CANCEL_SECONDS = 5
 LOOK_SECONDS = 0.25  # between two looks at how far it is
 
 
@@ -67,12 +67,20 @@ def sweep(
     traces: bool = False,
     retry: bool = False,
 ) -> Swept:
-    """Run what of the grid is not finished, then write the tables. `retry` runs failed scenarios again."""
-    open_directory(out, grid, retry)
+    """Run what of the grid is not finished, then write the tables. `retry` runs failed scenarios again.
+
+    With `traces`, a scenario is finished when its trace is there too.
+    """
+    open_directory(out, grid)
     wanted = {point.run for point in points}
-    done = finished(out) & wanted
+    done = {run: part_in(out, run) for run in sorted(finished(out) & wanted)}
+    forget(out, done, retry, traces)
     todo = [point for point in points if point.run not in done]
-    go_on_alike(out, done, bool(todo), traces)
+    if traces:
+        for point in todo:
+            store.check(trace_of(out, point.run))
+    elif todo and (out / TRACES).is_dir():  # an audit of all would pass over those without a trace, without a word
+        raise PipelineError(f"{out}: the sweep keeps the traces of its runs; add --traces to go on")
     wall = 0.0
     if todo:
         warm(spark)
@@ -83,13 +91,14 @@ def sweep(
         ]
         carry_out(spark, chunks, lambda: progress and progress(len(finished(out) & wanted), len(points)))
         wall = time.perf_counter() - began
-    parts = read_parts(spark, out, wanted)
-    tables.write(parts.select(*RUNS.names).orderBy("number").coalesce(1), out, "runs")
-    tables.write(parts.select("run", "seconds", "worker").orderBy("run").coalesce(1), out, "timings")
-    return account(spark, out, todo, len(points), wall)
+    with in_one_line("writing the tables"):
+        parts = spark.createDataFrame(read_parts(out, [point.run for point in points], done))
+        tables.write(parts.select(*RUNS.names).orderBy("number").coalesce(1), out, "runs")
+        tables.write(parts.select("run", "seconds", "worker").orderBy("run").coalesce(1), out, "timings")
+        return account(spark, out, todo, len(points), wall)
 
 
-def open_directory(out: Path, grid: Grid, retry: bool) -> None:
+def open_directory(out: Path, grid: Grid) -> None:
     """A new directory, or one of the same grid and the same code: then the sweep goes on where it was."""
     asked = Asked(grid, fingerprint())
     told = msgspec.json.format(msgspec.json.encode(asked, order="deterministic"))
@@ -98,19 +107,20 @@ def open_directory(out: Path, grid: Grid, retry: bool) -> None:
         out.mkdir(parents=True, exist_ok=True)
         if place.exists():
             refuse_others(out, place.read_bytes(), asked)
-        elif any(out.iterdir()):
+        elif any(not entry.name.startswith(f".{GRID}-") for entry in out.iterdir()):
             raise PipelineError(f"{out}: not empty and not a sweep; give a new directory")
         else:
             aside = out / f".{GRID}-{os.getpid()}"
-            aside.write_bytes(told)
-            os.rename(aside, place)
+            try:
+                aside.write_bytes(told)
+                os.rename(aside, place)
+            finally:
+                aside.unlink(missing_ok=True)
         (out / "parts").mkdir(exist_ok=True)
     except (FileExistsError, NotADirectoryError):
         raise PipelineError(f"{out}: a file stands there; give a new directory") from None
     except OSError as error:
         raise PipelineError(f"{out}: cannot be written ({error.strerror}); give another directory") from None
-    if retry:
-        forget_failures(out)
 
 
 def refuse_others(out: Path, told: bytes, asked: Asked) -> None:
@@ -124,25 +134,13 @@ def refuse_others(out: Path, told: bytes, asked: Asked) -> None:
         raise PipelineError(f"{out}: was made by other code of Trellis; remove it, or give another directory")
 
 
-def forget_failures(out: Path) -> None:
-    for run in failures(out, finished(out)):
-        part_of(out, run).unlink()
-
-
-def failures(out: Path, runs: set[str]) -> set[str]:
-    """Which of these finished runs failed."""
-    found = read_files([part_of(out, run) for run in sorted(runs)])
-    return set(found.filter(pc.not_equal(found["error"], ""))["run"].to_pylist())
-
-
-def go_on_alike(out: Path, done: set[str], more: bool, traces: bool) -> None:
-    """With the traces of some runs only, an audit of all of them would pass over the others without a word."""
-    if traces:
-        without = {run for run in done if not trace_of(out, run).is_dir()}
-        for run in sorted(without - failures(out, without)):
-            raise PipelineError(f"{out}: run {run} was finished without its trace; give a new directory")
-    elif more and (out / TRACES).is_dir():
-        raise PipelineError(f"{out}: the sweep keeps the traces of its runs; add --traces to go on")
+def forget(out: Path, done: dict[str, pa.Table], retry: bool, traces: bool) -> None:
+    """What was finished, but not as it is wanted now, is run again."""
+    for run, part in list(done.items()):
+        failed = part["error"][0].as_py() != ""
+        if (failed and retry) or (traces and not failed and not trace_of(out, run).is_dir()):
+            part_of(out, run).unlink()
+            del done[run]
 
 
 def guided(todo: list[Point], workers: int) -> list[list[Point]]:
@@ -219,33 +217,18 @@ def carry_out(spark: SparkSession, chunks: list[list[bytes]], look: Callable[[],
             look()
     except BaseException:
         context.cancelJobGroup(group)
+        thread.join(CANCEL_SECONDS)  # Spark complains at length if it is stopped while a task still reports
         raise
     if failure:
         raise PipelineError(f"Spark gave up the sweep ({brief(failure[0])}); start it again to go on") from failure[0]
 
 
-def read_parts(spark: SparkSession, out: Path, wanted: set[str]) -> DataFrame:
-    """What is finished, and only of this grid."""
-    files = [part_of(out, run) for run in sorted(wanted)]
-    missing = next((file for file in files if not file.exists()), None)
+def read_parts(out: Path, wanted: list[str], before: dict[str, pa.Table]) -> pa.Table:
+    """What is finished, and only of this grid; what was finished before has been read."""
+    missing = next((run for run in wanted if run not in before and not part_of(out, run).exists()), None)
     if missing is not None:
-        raise PipelineError(f"{missing}: the scenario was not finished; start the sweep again to go on")
-    return spark.createDataFrame(read_files(files))
-
-
-def read_files(files: list[Path]) -> pa.Table:
-    """Finished scenarios. A disk that failed may have torn one; one of an older Trellis may lack a column."""
-    if not files:
-        return PART.empty_table()
-    try:
-        found = ds.dataset([str(file) for file in files], schema=PART).to_table()
-    except (OSError, ValueError, pa.ArrowException) as error:
-        raise PipelineError(f"{files[0].parent}: a row is not whole ({brief(error)}); remove its file") from None
-    well = found.filter(pc.equal(found["error"], ""))
-    lacking = [name for name in PART.names if name not in MAY_BE_EMPTY and well[name].null_count]
-    if lacking:
-        raise PipelineError(f"{files[0].parent}: {lacking[0]!r} is not in all rows; give a new directory")
-    return found
+        raise PipelineError(f"{part_of(out, missing)}: the scenario was not finished; start the sweep again to go on")
+    return pa.concat_tables(before[run] if run in before else part_in(out, run) for run in wanted)
 
 
 def account(spark: SparkSession, out: Path, todo: list[Point], scenarios: int, wall: float) -> Swept:

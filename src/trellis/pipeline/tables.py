@@ -46,6 +46,8 @@ def pattern(place: Path) -> str:
 
 def write(table: DataFrame, directory: Path, name: str, about: dict[str, Any] | None = None) -> Manifest:
     """Write a table, replacing one of the same name. `about` is kept in the manifest."""
+    if (directory / name).exists() and not (directory / name).is_dir():
+        raise PipelineError(f"{directory / name}: a file stands where the table goes; move it elsewhere")
     directory.mkdir(parents=True, exist_ok=True)
     aside = Path(tempfile.mkdtemp(prefix=f".{name}-", dir=directory))
     try:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import hashlib
 import itertools
-import json
 import math
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -60,18 +59,23 @@ def load_grid(path: Path | str) -> tuple[Grid, list[Point]]:
             base = raw.pop("base")
             if not isinstance(base, str):
                 raise ScenarioError(f"base = {shown(base)}: expected the path of a scenario file")
-            raw["scenario"] = read_base(path.parent / base)
+            raw["scenario"] = read_base(path.parent, base)
         grid = grid_from_mapping(raw)
         return grid, points(grid, path.parent)
     except ScenarioError as error:
         raise ScenarioError(f"{path}: {error}") from None
 
 
-def read_base(path: Path) -> dict[str, Any]:
+def read_base(beside: Path, base: str) -> dict[str, Any]:
+    """A scenario file as it stands. A file that it names lies beside it, not beside the grid."""
     try:
-        return read(path)
+        raw = read(beside / base)
     except ScenarioError as error:
-        raise ScenarioError(f"base = {str(path)!r}: {error}") from None
+        raise ScenarioError(f"base = {str(beside / base)!r}: {error}") from None
+    network = raw.get("network")
+    if isinstance(network, dict) and isinstance(network.get("file"), str) and network["file"]:
+        raw["network"] = {**network, "file": str(Path(base).parent / network["file"])}
+    return raw
 
 
 def grid_from_mapping(raw: Mapping[str, Any]) -> Grid:
@@ -108,7 +112,8 @@ def points(grid: Grid, beside: Path = Path()) -> list[Point]:
     """Every run, in the order of the axes as they are written; the repetitions of a point follow each other."""
     size = math.prod([len(values) for values in grid.axes.values()]) * max(1, len(grid.variants)) * grid.repetitions
     if not 1 <= size <= POINTS_MAX:
-        raise ScenarioError(f"the grid has {size} runs; a grid has from 1 to {POINTS_MAX}: change axes or repetitions")
+        many = size if size < 1 << 64 else "far too many"
+        raise ScenarioError(f"the grid has {many} runs; a grid has from 1 to {POINTS_MAX}: change axes or repetitions")
     found: list[Point] = []
     for point, settings in enumerate(combinations(grid)):
         scenario = scenario_at(grid, settings, beside)
@@ -126,7 +131,7 @@ def combinations(grid: Grid) -> Iterator[dict[str, Any]]:
 
 
 def scenario_at(grid: Grid, settings: Mapping[str, Any], beside: Path) -> Scenario:
-    raw = json.loads(msgspec.json.encode({"name": grid.name, "seed": 0, **grid.scenario}))
+    raw = {"name": grid.name, "seed": 0, **grid.scenario}
     for key, value in settings.items():
         put(raw, key, value)
     try:
@@ -137,12 +142,15 @@ def scenario_at(grid: Grid, settings: Mapping[str, Any], beside: Path) -> Scenar
 
 
 def put(raw: dict[str, Any], key: str, value: Any) -> None:
+    """Set a dotted key. The tables on its way are copied: they belong to the grid, or to a value of another axis."""
     *path, last = key.split(".")
     here = raw
     for name in path:
-        here = here.setdefault(name, {})
-        if not isinstance(here, dict):
+        table = here.get(name, {})
+        if not isinstance(table, dict):
             raise ScenarioError(f"axis {key!r}: {name!r} is no table of a scenario; see docs/scenarios.md")
+        here[name] = dict(table)
+        here = here[name]
     here[last] = value
 
 

@@ -6,24 +6,24 @@ Promises: what is not a whole run of ours is refused before Spark starts, by the
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
 
-from py4j.protocol import Py4JError
-from pyspark.errors import PySparkException
+import pyarrow as pa
+import pyarrow.parquet as pq
 from pyspark.sql import DataFrame, SparkSession, Window
 from pyspark.sql import functions as F
 
 from trellis.audit.verdict import Verdict, asked_of
 from trellis.errors import PipelineError, TraceError
+from trellis.pipeline import tables
 from trellis.pipeline.audit import Case
 from trellis.pipeline.audit.columns import IN_ORDER, of_kind, witness_of
-from trellis.pipeline.runs import PARTS, RUN, TRACES
-from trellis.pipeline.session import brief, cores, session
-from trellis.pipeline.tables import pattern
+from trellis.pipeline.runs import PARTS, RUN, TRACES, trace_of
+from trellis.pipeline.session import brief, cores, in_one_line, session
+from trellis.pipeline.sweep import GRID
 from trellis.trace import store
 from trellis.trace.rows import spark_ddl
 
@@ -35,6 +35,8 @@ Said = Callable[[str], None]
 
 def runs_in(directory: Path) -> dict[str, Path]:
     """The run of a directory, under an empty name; or the runs of a sweep, by name."""
+    if (directory / GRID).is_file():
+        hold_whole(directory)
     if not (directory / TRACES).is_dir():
         if (directory / PARTS).is_dir():
             raise TraceError(f"{directory}: a sweep that kept no traces; sweep into a new directory with --traces")
@@ -42,7 +44,37 @@ def runs_in(directory: Path) -> dict[str, Path]:
     found = sorted((directory / TRACES).glob(f"{RUN}*"))
     if not found:
         raise TraceError(f"{directory / TRACES}: there is no {RUN}<id> in it; give a directory with runs")
-    return {unquote(place.name.removeprefix(RUN)): place for place in found}
+    named = {unquote(place.name.removeprefix(RUN)): place for place in found}
+    if len(named) < len(found):
+        twin = next(place for place in found if place not in named.values())
+        raise TraceError(f"{twin}: Spark takes it for the name of another run; rename it without %")
+    refuse_strays(directory / TRACES, found)
+    return named
+
+
+def refuse_strays(traces: Path, runs: list[Path]) -> None:
+    """Spark would read a trace that lies deeper, or beside the runs, as rows of theirs. It passes over hidden ones."""
+    wanted = {place / store.TRACE for place in runs}
+    for place in sorted(traces.rglob(store.TRACE)):
+        hidden = any(part.startswith((".", "_")) for part in place.relative_to(traces).parts)
+        if place not in wanted and not hidden:
+            raise TraceError(f"{place}: not of a run {RUN}<id> of this sweep; move it elsewhere")
+
+
+def hold_whole(directory: Path) -> None:
+    """A verdict on a sweep is on all of its runs: one that was stopped, or kept no traces, is not judged by halves."""
+    if not (directory / "runs").is_dir():
+        raise PipelineError(f"{directory}: the sweep is not finished; start it again with --traces to go on")
+    tables.manifest_of(directory, "runs")
+    try:
+        swept = pq.read_table(directory / "runs", columns=["run", "error"]).to_pylist()
+    except (OSError, ValueError, pa.ArrowException) as error:
+        raise PipelineError(f"{directory / 'runs'}: cannot be read ({brief(error)}); start the sweep again") from None
+    missing = [row["run"] for row in swept if not row["error"] and not trace_of(directory, row["run"]).is_dir()]
+    if missing:
+        raise PipelineError(
+            f"{directory}: {len(missing)} of {len(swept)} runs have no trace; start the sweep again with --traces"
+        )
 
 
 def verdicts_on(
@@ -61,7 +93,7 @@ def verdicts_on(
     for run, about in abouts.items():
         alike.setdefault((asked[run], about["quiet"]), []).append(run)
     found: dict[str, Verdict] = {}
-    with tempfile.TemporaryDirectory(prefix="trellis-audit-") as work, in_one_line():
+    with tempfile.TemporaryDirectory(prefix="trellis-audit-") as work, in_one_line("the audit"):
         trace = read(spark, directory, Path(work), sum(about["rows"] for about in abouts.values()))
         for number, ((audits, quiet), names) in enumerate(alike.items()):
             room = Path(work) / f"{number}"
@@ -81,8 +113,8 @@ def read(spark: SparkSession, directory: Path, work: Path, rows: int) -> DataFra
     link.symlink_to((directory / TRACES if sweep else directory).absolute())
     reader = spark.read.option("pathGlobFilter", store.TRACE)
     if sweep:
-        return reader.schema(f"{spark_ddl()}, run STRING").parquet(pattern(link))
-    return reader.schema(spark_ddl()).parquet(pattern(link)).withColumn("run", F.lit(""))
+        return reader.schema(f"{spark_ddl()}, run STRING").parquet(tables.pattern(link))
+    return reader.schema(spark_ddl()).parquet(tables.pattern(link / store.TRACE)).withColumn("run", F.lit(""))
 
 
 def only(trace: DataFrame, runs: list[str]) -> DataFrame:
@@ -126,12 +158,3 @@ def judge_runs(
 
 def counts(table: DataFrame) -> Mapping[str, int]:
     return {row.run: row["count"] for row in table.collect()}
-
-
-@contextmanager
-def in_one_line() -> Iterator[None]:
-    """What Spark says when it gives up is pages long."""
-    try:
-        yield
-    except (PySparkException, Py4JError) as error:
-        raise PipelineError(f"Spark: the audit did not finish ({brief(error)}); see the lines above") from None

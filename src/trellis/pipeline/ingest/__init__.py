@@ -14,7 +14,6 @@ from math import isfinite
 from pathlib import Path
 from typing import Any
 
-from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from trellis.errors import PipelineError
@@ -34,7 +33,7 @@ from trellis.pipeline.ingest import (
 from trellis.pipeline.ingest.columns import ddl, shaped
 from trellis.pipeline.ingest.kind import Clean, Kind, Options
 from trellis.pipeline.ingest.sieve import Sieve
-from trellis.pipeline.session import brief
+from trellis.pipeline.session import in_one_line
 
 KINDS: dict[str, Kind] = {
     "follows": follows.KIND,
@@ -62,12 +61,10 @@ def ingest(
     trace = source.found(path)
     tell("starting Spark")
     sieve = Sieve(start(), trace)
-    try:
+    with in_one_line(f"the ingest of {path}"):
         tell(f"reading {path}")
         clean = KINDS[kind].take(sieve, options)
         return place.written(directory, lambda fresh: write(fresh, kind, options, sieve, clean, tell))
-    except PySparkException as error:
-        raise PipelineError(f"{path}: Spark could not work it off ({brief(error)})") from None
 
 
 def chosen(kind: str, given: Options) -> Options:
