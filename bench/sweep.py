@@ -1,24 +1,32 @@
-"""How much of the cores' time a sweep spends in its scenarios.
+"""How much of the cores' time a sweep spends in its scenarios; and the same sweep with its driver killed in the middle.
 
     python bench/sweep.py [--scenarios 200] [--master local[2]] [--json]
 
 Scenarios of about a tenth of a second each: the share of all cores' time, from the first task to the last, spent
-running and measuring scenarios. The rest is Spark's. Starting the session is told apart.
+running and measuring scenarios. The rest is Spark's. Starting the session is told apart. Then the same sweep as a
+command of its own, killed (-9) when half is done and started again: what was finished must not be run again, and the
+table must be the undisturbed one's.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import subprocess
+import sys
 import tempfile
 import time
 from pathlib import Path
 
+import msgspec
+from pyspark.sql import SparkSession
+
 from trellis.pipeline import tables
+from trellis.pipeline.runs import finished, part_of
 from trellis.pipeline.session import cores, session
 from trellis.pipeline.sweep import sweep
 from trellis.scenario import points
-from trellis.scenario.grid import grid_from_mapping
+from trellis.scenario.grid import Grid, grid_from_mapping
 
 WANTED = 0.85
 
@@ -47,9 +55,10 @@ def main() -> None:
     spark = session(options.master)
     started = time.perf_counter() - began
     with tempfile.TemporaryDirectory() as directory:
-        swept = sweep(spark, grid, points(grid), Path(directory) / "sweep")
-        timings = tables.read(spark, Path(directory) / "sweep", "timings")
-        mean = timings.agg({"seconds": "mean"}).collect()[0][0]
+        calm = Path(directory) / "calm"
+        swept = sweep(spark, grid, points(grid), calm)
+        mean = tables.read(spark, calm, "timings").agg({"seconds": "mean"}).collect()[0][0]
+        kept, ran, same = killed_and_resumed(spark, grid, Path(directory), options.master, calm)
     assert swept.busy is not None
     figures = {
         "scenarios": swept.ran,
@@ -58,7 +67,10 @@ def main() -> None:
         "session_seconds": started,
         "wall_seconds": swept.wall,
         "busy": swept.busy,
-        "held": swept.busy >= WANTED,
+        "finished_when_killed": kept,
+        "run_after_that": ran,
+        "same_table": same,
+        "held": swept.busy >= WANTED and same and kept + ran == swept.ran,
     }
     if options.json:
         print(json.dumps(figures, indent=2))
@@ -67,7 +79,30 @@ def main() -> None:
         f"session {started:.1f} s; {swept.ran} scenarios of {mean:.3f} s on {cores(spark)} cores in {swept.wall:.1f} s"
     )
     verdict = "held" if figures["held"] else "NOT held"
-    print(f"{swept.busy:.1%} of the cores' time in scenarios (wanted {WANTED:.0%}: {verdict})")
+    print(f"{swept.busy:.1%} of the cores' time in scenarios (wanted {WANTED:.0%})")
+    print(f"killed with {kept} finished, {ran} run after that, the same table: {same}; all in all {verdict}")
+    if not figures["held"]:
+        sys.exit(1)
+
+
+def killed_and_resumed(
+    spark: SparkSession, grid: Grid, directory: Path, master: str, calm: Path
+) -> tuple[int, int, bool]:
+    """Scenarios that stood when the driver was killed, those that ran after that, and whether the tables are equal."""
+    rough, file = directory / "rough", directory / "grid.json"
+    file.write_bytes(msgspec.json.encode(grid))
+    command = [sys.executable, "-m", "trellis", "sweep", str(file), "--out", str(rough), "--master", master, "--json"]
+    driver = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    while len(finished(rough)) < grid.repetitions // 2 and driver.poll() is None:
+        time.sleep(0.02)
+    driver.kill()
+    driver.wait()
+    time.sleep(3)  # a worker may finish the scenario that it is in
+    before = {run: part_of(rough, run).stat().st_mtime_ns for run in finished(rough)}
+    resumed = sweep(spark, grid, points(grid), rough)
+    untouched = all(part_of(rough, run).stat().st_mtime_ns == at for run, at in before.items())
+    rows = [tables.read(spark, place, "runs").orderBy("number").toArrow().to_pylist() for place in (calm, rough)]
+    return len(before), resumed.ran, untouched and rows[0] == rows[1]
 
 
 if __name__ == "__main__":
