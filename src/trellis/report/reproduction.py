@@ -40,11 +40,13 @@ class Tally(msgspec.Struct, frozen=True):
     held: int
     not_held: int
     not_run: int  # among those not held
+    by_fit: int  # among those held: no evidence
 
 
 def tally(verdicts: Sequence[Verdict]) -> Tally:
     held = sum(v.held for v in verdicts)
-    return Tally(len(verdicts), held, len(verdicts) - held, sum(v.measured is None for v in verdicts))
+    not_run, by_fit = sum(v.measured is None for v in verdicts), sum(v.held and v.by_fit for v in verdicts)
+    return Tally(len(verdicts), held, len(verdicts) - held, not_run, by_fit)
 
 
 def claims_json(paper: str, scale: Scale, outcomes: Sequence[Outcome]) -> bytes:
@@ -58,7 +60,7 @@ def reproduction(paper: str, scale: Scale, outcomes: Sequence[Outcome]) -> str:
     counts = tally([verdict for outcome in outcomes for verdict in outcome.verdicts])
     packets = {run: sent for outcome in outcomes for run, sent in outcome.packets.items()}
     shown = [
-        (f"{counts.held} of {counts.claims}", "published figures held"),
+        (f"{counts.held} of {counts.claims}", f"published figures held, {counts.by_fit} of them by fit"),
         (f"{counts.not_held - counts.not_run}", "not held"),
         (f"{counts.not_run}", f"not run at scale {scale}"),
         (f"{len(packets):,}", "runs"),
@@ -105,6 +107,8 @@ def cells(verdict: Verdict) -> str:
 def word(verdict: Verdict) -> str:
     if verdict.measured is None:
         return '<span class="unrun">○ not run</span>'
+    if verdict.held and verdict.by_fit:
+        return '<span class="soft" title="the reading was chosen because it gives the figure">● held, by fit</span>'
     return '<span class="kept">● held</span>' if verdict.held else '<span class="broken">✕ not held</span>'
 
 
