@@ -7,7 +7,6 @@ Assumes:  the directory is on a file system that driver and workers share (on on
 
 from __future__ import annotations
 
-import os
 import re
 import shutil
 import tempfile
@@ -17,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from trellis.errors import PipelineError
+from trellis.trace.whole import put
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -61,18 +61,6 @@ def write(table: DataFrame, directory: Path, name: str, about: dict[str, Any] | 
     finally:
         shutil.rmtree(aside, ignore_errors=True)
     return manifest
-
-
-def put(fresh: Path, place: Path, former: Path) -> None:
-    """The former one is moved away, not removed, and comes back if the new one cannot stand there."""
-    if place.exists():
-        os.rename(place, former)
-    try:
-        os.rename(fresh, place)
-    except OSError:
-        if former.exists():
-            os.rename(former, place)
-        raise
 
 
 def ddl(table: DataFrame) -> str:

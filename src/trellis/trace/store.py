@@ -8,9 +8,6 @@ Promises: a directory appears whole or not at all (written aside, then renamed),
 from __future__ import annotations
 
 import json
-import os
-import shutil
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -21,6 +18,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from trellis.errors import TraceError
+from trellis.trace import whole
 from trellis.trace.rows import KINDS, arrow_schema
 from trellis.trace.table import Trace, digest_of
 
@@ -30,52 +28,16 @@ TRACE, ABOUT, PAGE = "trace.parquet", "run.json", "index.html"
 
 def check(directory: Path) -> None:
     """Whether a run may be written there: ask before a long run, not after it."""
-    try:
-        if directory.exists() and not directory.is_dir():
-            raise TraceError(f"{directory}: a file stands there; give a new directory")
-        found = {entry.name for entry in directory.iterdir()} if directory.exists() else set()
-        if found and not {TRACE, ABOUT} <= found <= {TRACE, ABOUT, PAGE}:
-            raise TraceError(f"{directory}: not empty and not a run; give a new directory")
-        place = Path(os.path.realpath(directory)).parent
-        while not place.exists():
-            place = place.parent
-        if not place.is_dir() or not os.access(place, os.W_OK | os.X_OK):
-            raise TraceError(f"{directory}: nothing can be written in {place}; give another directory")
-    except OSError as error:
-        raise cannot_write(directory, error) from None
+    whole.check(directory, "a run", lambda found: {TRACE, ABOUT} <= found <= {TRACE, ABOUT, PAGE}, TraceError)
 
 
 def write(directory: Path, trace: Trace, about: dict[str, Any]) -> None:
     """Write a run. A run that stands there already is replaced; anything else there is refused."""
     check(directory)
-    place = Path(os.path.realpath(directory))
-    try:
-        place.parent.mkdir(parents=True, exist_ok=True)
-        aside = Path(tempfile.mkdtemp(prefix=".trellis-", dir=place.parent))
-    except OSError as error:
-        raise cannot_write(directory, error) from None
-    fresh, former = aside / "new", aside / "old"
-    try:
-        fresh.mkdir()
+    with whole.written(directory, TraceError) as fresh:
         with (fresh / TRACE).open("wb") as file:
             pq.write_table(trace.table, file, compression="zstd")
         (fresh / ABOUT).write_text(json.dumps(about, indent=2, sort_keys=True) + "\n")
-        if place.exists():
-            os.rename(place, former)
-        try:
-            os.rename(fresh, place)
-        except OSError:
-            if former.exists():
-                os.rename(former, place)
-            raise
-    except OSError as error:
-        raise cannot_write(directory, error) from None
-    finally:
-        shutil.rmtree(aside, ignore_errors=True)
-
-
-def cannot_write(directory: Path, error: OSError) -> TraceError:
-    return TraceError(f"{directory}: cannot be written ({error.strerror or error}); give another directory")
 
 
 def read(directory: Path) -> tuple[Trace, dict[str, Any]]:
