@@ -34,6 +34,13 @@ class Settle(msgspec.Struct, frozen=True, gc=False):
     count: int
 
 
+class Gap(msgspec.Struct, frozen=True, gc=False):
+    """Tell the application that `count` messages of a source, from `id` on, will not come any more."""
+
+    id: MessageId
+    count: int
+
+
 class SetTimer(msgspec.Struct, frozen=True, gc=False):
     """Wake this machine with `Timeout(name)` after a delay of at least one unit. Setting it again moves it."""
 
@@ -61,6 +68,7 @@ Effect = (
     | Deliver
     | Confirm
     | Settle
+    | Gap
     | SetTimer
     | CancelTimer
     | Note

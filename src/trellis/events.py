@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import msgspec
 
 from trellis.words import Message, NodeId, Packet, Topic, Vector
@@ -11,7 +13,8 @@ class Publish(msgspec.Struct, frozen=True, gc=False):
     """The application at this node publishes on a topic. It may not be subscribed: then it is refused."""
 
     topic: Topic
-    payload: bytes
+    payload: Any  # see `Message`
+    count: int = 1  # payloads in it
 
 
 class Subscribe(msgspec.Struct, frozen=True, gc=False):
@@ -37,6 +40,22 @@ class Timeout(msgspec.Struct, frozen=True, gc=False):
     """A timer that this machine set has run out. It may have become pointless meanwhile."""
 
     name: str
+
+
+class Suspect(msgspec.Struct, frozen=True, gc=False):
+    """The link to a node broke, or the node is held to be dead. It may be alive, and others may still reach it.
+
+    Whatever was sent to it and not answered may be lost. Nothing comes from it until it is restored.
+    """
+
+    node: NodeId
+
+
+class Restore(msgspec.Struct, frozen=True, gc=False):
+    """A node can be reached: for the first time, or again, or in a new life of which it has told the incarnation."""
+
+    node: NodeId
+    incarnation: int
 
 
 class Cycle(msgspec.Struct, frozen=True, gc=False):
@@ -101,6 +120,8 @@ Event = (
     | Unsubscribe
     | Receive
     | Timeout
+    | Suspect
+    | Restore
     | Cycle
     | Standing
     | Join

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from trellis.effects import CancelTimer, Confirm, Deliver, Effect, Note, Send, SetTimer, Settle
+from trellis.effects import CancelTimer, Confirm, Deliver, Effect, Gap, Note, Send, SetTimer, Settle
 from trellis.events import Event
 from trellis.words import Message, MessageId, NodeId, Origin, Packet, Time, Topic
 
@@ -24,6 +24,7 @@ class Place(msgspec.Struct, frozen=True, gc=False):
     size: int  # ids run from 0 to size - 1; the hypercube is the next power of two
     incarnation: int = 0
     seed: int = 0  # for draws of protocols that are random by design
+    alone: bool = False  # it knows of nobody yet, and is told by `Restore` who is there
 
 
 class Machine(ABC):
@@ -61,6 +62,9 @@ class Machine(ABC):
 
     def settle(self, id: MessageId, count: int) -> None:
         self.outbox.append(Settle(id, count))
+
+    def gap(self, id: MessageId, count: int) -> None:
+        self.outbox.append(Gap(id, count))
 
     def set_timer(self, name: str, delay: int) -> None:
         self.outbox.append(SetTimer(name, delay))

@@ -8,7 +8,7 @@ msgspec structs; they refer to no cycles, so the collector need not follow them)
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import msgspec
 
@@ -46,12 +46,21 @@ NOTHING: Barrier = frozenset()
 
 
 class Message(msgspec.Struct, frozen=True, gc=False):
-    """What an application published, with what the ordering needs to place it."""
+    """What an application published in one call, with what the ordering needs to place it.
+
+    One call may publish many payloads: they are numbered from `id` on, travel together and are decided on once.
+    """
 
     id: MessageId
-    payload: bytes
+    payload: Any  # opaque to machines: bytes in a simulated run, a `Bundle` of `count` payloads in a live one
     follows: Barrier = NOTHING  # causal order: deliver these first
     since: int = 0  # the source's numbers up to this one belong to earlier subscriptions, settled before it left
+    count: int = 1
+
+    @property
+    def last(self) -> int:
+        """The highest of its numbers."""
+        return self.id.seq + self.count - 1
 
 
 class Packet(msgspec.Struct, frozen=True, gc=False):

@@ -33,7 +33,7 @@ COLUMNS = (
     Column("packet", str, 0, "kind of packet that was sent or received, else empty"),
     Column("peer", int, 32, "the other end of the link, else -1"),
     Column("wait", int, 64, "send: time until the packet left the outgoing queue, its own service included"),
-    Column("batch", int, 32, "send, receive, settle: messages concerned, numbered from seq on"),
+    Column("batch", int, 32, "send, receive, settle, gap: messages concerned, numbered from seq on"),
     Column("barrier", int, 32, "spread: direct predecessors that the message names"),
 )
 
@@ -49,7 +49,13 @@ KINDS = {
     "deliver": "the message was handed to the application",
     "skip": "the message came again, or from before the subscription, and was dropped on purpose",
     "settle": "every confirmed subscriber has these messages",
+    "gap": "the application was told that these messages will not come to it any more",
     "refuse": "an application's call was refused",
+    "crash": "the node died without a word: its subscriptions and its unsettled messages are over",
+    "start": "the node came up, in this incarnation (in a simulated run only after a crash)",
+    "stop": "the node left in good order",
+    "suspect": "the node holds its peer to be dead, or has lost the link to it",
+    "restore": "the node can reach its peer again, or for the first time; incarnation is the peer's",
 }
 
 
