@@ -30,6 +30,8 @@ BURST = 11  # who leaves and who joins in a burst
 SWARM = 12  # the shape of a random schedule
 INTERVAL = 13  # how long until a node speaks again
 STARTER = 14  # who opens a discussion
+NOTICE = 15  # how long until a broken link is noticed, and until it stands again
+FAULTS = 16  # what goes wrong in a random schedule
 FOLLOW_SAMPLE = 20  # who is in a sample of a follow graph
 
 

@@ -55,11 +55,12 @@ class CancelTimer(msgspec.Struct, frozen=True, gc=False):
 
 
 class Note(msgspec.Struct, frozen=True, gc=False):
-    """Write a row of this kind about a message into the trace. It changes nothing in the world."""
+    """Write a row of this kind about messages, from `id` on, into the trace. It changes nothing in the world."""
 
     kind: str
     id: MessageId
     barrier: int = 0  # how many direct predecessors the message names
+    count: int = 1
 
 
 # What one layer of a stack asks of the other is an event for that other: see protocols/stack.py.

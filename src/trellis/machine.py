@@ -72,5 +72,5 @@ class Machine(ABC):
     def cancel_timer(self, name: str) -> None:
         self.outbox.append(CancelTimer(name))
 
-    def note(self, kind: str, id: MessageId, barrier: int = 0) -> None:
-        self.outbox.append(Note(kind, id, barrier))
+    def note(self, kind: str, id: MessageId, barrier: int = 0, count: int = 1) -> None:
+        self.outbox.append(Note(kind, id, barrier, count))

@@ -54,7 +54,6 @@ class Message(msgspec.Struct, frozen=True, gc=False):
     id: MessageId
     payload: Any  # opaque to machines: bytes in a simulated run, a `Bundle` of `count` payloads in a live one
     follows: Barrier = NOTHING  # causal order: deliver these first
-    since: int = 0  # the source's numbers up to this one belong to earlier subscriptions, settled before it left
     count: int = 1
 
     @property
@@ -70,6 +69,11 @@ class Packet(msgspec.Struct, frozen=True, gc=False):
     kind: ClassVar[str] = "?"
     for_ordering: ClassVar[bool] = False  # in a stack: made by the ordering, not by the overlay
     messages: ClassVar[tuple[Message, ...]] = ()  # a packet that carries any has a field of this name
+
+    @property
+    def batch(self) -> int:
+        """How many numbers it carries, from `id` on."""
+        return self.messages[-1].last - self.id.seq + 1 if self.messages else 0
 
 
 def merge(into: Vector, other: Vector) -> None:

@@ -127,7 +127,7 @@ class Talkative(Causal):
 
 def test_an_ordering_may_have_packets_timers_and_rounds_of_its_own() -> None:
     ordering = Talkative(Place(0, 2))
-    stack = Stack(ordering, VCube(Place(0, 2), 8, 256))
+    stack = Stack(ordering, VCube(Place(0, 2), **VCube.options))
     assert stack.wants_cycles
     events = [Receive(1, Whisper(ID)), Cycle(3), Timeout("ordering/again")]
     effects = [stack.step(1, event) for event in events]

@@ -6,8 +6,9 @@ Promises: an ordering sees a topic as *out -> joining -> in -> leaving -> out*, 
 Assumes:  an overlay that says `Joined(topic, cut)` brings every later message beyond the cut, once, in any order.
 
 Downward go join, leave and spread, upward joined, departed and arrive; and an overlay that welcomes a joiner asks for
-the ordering's `frontier`, what it has delivered so far. In a stack these are calls from layer to layer. A layer that
-stands alone puts the events of the same names into its outbox, so that it can be tried alone.
+the ordering's `frontier`, what it has delivered so far. What cannot be had any more it says with `lacks`. In a stack
+these are calls from layer to layer. A layer that stands alone puts the events of the same names into its outbox, so
+that it can be tried alone.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from typing import ClassVar, Protocol
 
-from trellis.effects import Deliver, Effect
+from trellis.effects import Deliver, Effect, Gap
 from trellis.errors import AlreadySubscribed, NotSubscribed, UnexpectedEvent
 from trellis.events import (
     Arrive,
@@ -27,18 +28,21 @@ from trellis.events import (
     Leave,
     Publish,
     Receive,
+    Restore,
     Spread,
     Standing,
     Subscribe,
+    Suspect,
     Timeout,
     Unsubscribe,
 )
 from trellis.machine import Machine, Place
-from trellis.words import NOTHING, Barrier, Message, MessageId, NodeId, Packet, Topic, Vector
+from trellis.words import NOTHING, Barrier, Message, MessageId, NodeId, Origin, Packet, Topic, Vector
 
 # What an overlay can give and an ordering can need; a stack that lacks one is refused by this name.
 START_CUT = "a start cut for joiners"
 GAPLESS = "numbers without gaps per source and topic"
+CRASHES = "an answer to crashes"
 
 OWN = "ordering/"  # a timer with this before its name is the ordering's
 
@@ -50,6 +54,7 @@ class Above(Protocol):
     def joined(self, topic: Topic, cut: Vector) -> None: ...
     def departed(self, topic: Topic) -> None: ...
     def frontier(self, topic: Topic) -> Vector: ...
+    def lacks(self, topic: Topic, origin: Origin, first: int, last: int) -> None: ...
 
 
 class Below(Protocol):
@@ -77,6 +82,9 @@ class Outlet:
 
     def frontier(self, topic: Topic) -> Vector:
         return {}
+
+    def lacks(self, topic: Topic, origin: Origin, first: int, last: int) -> None:
+        self.outbox.append(Gap(MessageId(origin, topic, first), last - first + 1))
 
     def join(self, topic: Topic) -> None:
         self.outbox.append(Join(topic))
@@ -115,8 +123,20 @@ class Overlay(Machine):
                 self.upon_standing(event.topic, event.members)
             case Timeout() | Cycle():
                 self.upon_time(event)
+            case Suspect():
+                self.upon_suspect(event.node)
+            case Restore():
+                self.upon_restore(event.node, event.incarnation)
             case _:
                 raise UnexpectedEvent(self, event)
+
+    def upon_suspect(self, node: NodeId) -> None:
+        """A node cannot be reached. For overlays that give an answer to crashes."""
+        raise UnexpectedEvent(self, Suspect(node))
+
+    def upon_restore(self, node: NodeId, incarnation: int) -> None:
+        """A node can be reached."""
+        raise UnexpectedEvent(self, Restore(node, incarnation))
 
     def upon_time(self, event: Timeout | Cycle) -> None:
         """A timer of mine ran out, or a round began. For overlays that live by time."""
@@ -150,14 +170,13 @@ OUT, JOINING, IN, LEAVING = "out", "joining", "in", "leaving"
 class Session:
     """One node's relation to one topic, over all its subscriptions to it."""
 
-    __slots__ = ("delivered", "early", "phase", "published", "since", "wanted")
+    __slots__ = ("delivered", "early", "phase", "published", "wanted")
 
     def __init__(self) -> None:
         self.phase = OUT
         self.wanted = False  # the application's last word
         self.published = 0  # my messages on this topic, over all sessions
-        self.since = 0  # `published` when the current session began
-        self.early: list[tuple[MessageId, bytes]] = []  # published before the overlay was in
+        self.early: list[tuple[MessageId, Publish]] = []  # published before the overlay was in
         self.delivered: Vector = {}  # per origin, the highest number delivered, or skipped by the cut
 
 
@@ -179,7 +198,7 @@ class Ordering(Machine):
             case Arrive():
                 self.arrive(event.message)
             case Publish():
-                self.upon_publish(event.topic, event.payload)
+                self.upon_publish(event)
             case Joined():
                 self.joined(event.topic, event.cut)
             case Departed():
@@ -221,34 +240,33 @@ class Ordering(Machine):
         if session.phase is IN:
             self.begin_leaving(topic, session)
 
-    def upon_publish(self, topic: Topic, payload: bytes) -> None:
-        session = self.subscribed(topic, "publish")
-        session.published += 1
-        id = MessageId(self.origin, topic, session.published)
-        self.note("publish", id)
+    def upon_publish(self, said: Publish) -> None:
+        session = self.subscribed(said.topic, "publish")
+        id = MessageId(self.origin, said.topic, session.published + 1)
+        session.published += said.count
+        self.note("publish", id, count=said.count)
         if session.phase is IN:
-            self.spread(session, id, payload)
+            self.spread(session, id, said)
         else:
-            session.early.append((id, payload))
+            session.early.append((id, said))
 
     def arrive(self, message: Message) -> None:
         session = self.sessions[message.id.topic]
         if session.phase is IN:
             self.upon_arrive(session, message)
         else:  # the application has left; the overlay still forwards
-            self.note("skip", message.id)
+            self.note("skip", message.id, count=message.count)
 
     def joined(self, topic: Topic, cut: Vector) -> None:
         session = self.session(topic)
         session.phase = IN
-        session.since = session.published - len(session.early)
         session.delivered = dict(cut)
         self.begin(topic, cut)
         if session.wanted:
             self.confirm(topic)
         early, session.early = session.early, []
-        for id, payload in early:
-            self.spread(session, id, payload)
+        for id, said in early:
+            self.spread(session, id, said)
         if not session.wanted:
             self.begin_leaving(topic, session)
 
@@ -267,17 +285,17 @@ class Ordering(Machine):
         session.phase = LEAVING
         self.below.leave(topic)
 
-    def spread(self, session: Session, id: MessageId, payload: bytes) -> None:
+    def spread(self, session: Session, id: MessageId, said: Publish) -> None:
         """Stamp a message of mine, deliver it here and hand it down."""
-        message = Message(id, payload, self.follows(id.topic), session.since)
-        self.note("spread", id, len(message.follows))
+        message = Message(id, said.payload, self.follows(id.topic), said.count)
+        self.note("spread", id, len(message.follows), said.count)
         self.deliver_and_remember(session, message)
         self.below.spread(message)
 
     def deliver_and_remember(self, session: Session, message: Message) -> None:
-        origin, seq = message.id.origin, message.id.seq
-        if seq > session.delivered.get(origin, 0):
-            session.delivered[origin] = seq
+        origin, last = message.id.origin, message.last
+        if last > session.delivered.get(origin, 0):
+            session.delivered[origin] = last
         if session.wanted:
             self.outbox.append(Deliver(message))
         self.remember(message)
@@ -286,6 +304,18 @@ class Ordering(Machine):
         """Per origin, what I have delivered or skipped: closed under "follows", as everything delivered is."""
         session = self.sessions.get(topic)
         return dict(session.delivered) if session is not None else {}
+
+    def lacks(self, topic: Topic, origin: Origin, first: int, last: int) -> None:
+        """The overlay cannot bring these numbers any more: tell the application, and go on without them."""
+        session = self.sessions[topic]
+        if session.wanted:
+            self.gap(MessageId(origin, topic, first), last - first + 1)
+        if session.phase is IN:
+            session.delivered[origin] = max(last, session.delivered.get(origin, 0))
+            self.go_on(session, topic, origin)
+
+    def go_on(self, session: Session, topic: Topic, origin: Origin) -> None:
+        """Deliver what waited for numbers that will not come any more."""
 
     def session(self, topic: Topic) -> Session:
         return self.sessions.setdefault(topic, Session())

@@ -10,7 +10,18 @@ from collections.abc import Sequence
 
 from trellis.effects import Effect
 from trellis.errors import UnexpectedEvent
-from trellis.events import Cycle, Event, Publish, Receive, Standing, Subscribe, Timeout, Unsubscribe
+from trellis.events import (
+    Cycle,
+    Event,
+    Publish,
+    Receive,
+    Restore,
+    Standing,
+    Subscribe,
+    Suspect,
+    Timeout,
+    Unsubscribe,
+)
 from trellis.machine import Machine
 from trellis.protocols.layers import OWN, Ordering, Overlay
 from trellis.words import Time
@@ -41,6 +52,8 @@ class Stack(Machine):
         match event:
             case Publish() | Subscribe() | Unsubscribe() | Receive():
                 self.ordering.upon(event)
+            case Suspect() | Restore():
+                self.overlay.upon(event)
             case Standing():
                 self.overlay.upon(event)
                 self.ordering.upon(event)

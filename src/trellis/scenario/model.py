@@ -10,7 +10,7 @@ import hashlib
 from typing import Annotated, Literal
 
 import msgspec
-from msgspec import Meta
+from msgspec import UNSET, Meta, UnsetType
 
 from trellis.words import Time, Topic
 
@@ -41,10 +41,12 @@ class StackSpec(Section, frozen=True):
     window: Count | None = None  # vcube: waves on their way per source and topic
     batch: Count | None = None  # vcube: messages per wave
     brokers: Count | None = None  # brokers: how many
+    repair: Moment | UnsetType = UNSET  # vcube: how long until neighbours compare what they have; 0 or unset: never
+    keep: Count | UnsetType = UNSET  # vcube: messages that a node keeps for those who missed them
 
     def options(self) -> dict[str, int]:
-        given = {"window": self.window, "batch": self.batch, "brokers": self.brokers}
-        return {name: value for name, value in given.items() if value is not None}
+        given = {name: getattr(self, name) for name in ("window", "batch", "brokers", "repair", "keep")}
+        return {name: value for name, value in given.items() if isinstance(value, int)}
 
 
 class Nodes(Section, frozen=True):
@@ -194,6 +196,41 @@ class Cycles(Section, frozen=True, tag_field="kind", tag="cycles"):
 Network = Queue | Random | Matrix | Cycles
 
 
+# Faults: what breaks, and for how long.
+
+
+class Crash(Section, frozen=True, tag_field="kind", tag="crash"):
+    """A node dies without a word. If it comes back, it remembers nothing but its incarnation."""
+
+    at: Moment
+    node: Node
+    restart: Moment | None = None  # its applications subscribe again to what they had
+
+
+class Pause(Section, frozen=True, tag_field="kind", tag="pause"):
+    """A node stands still for a while, and then goes on as if nothing had happened."""
+
+    at: Moment
+    node: Node
+    span: Span
+
+
+class Sever(Section, frozen=True, tag_field="kind", tag="sever"):
+    """The link between two nodes is cut for a while."""
+
+    at: Moment
+    node: Node
+    other: Node
+    span: Span
+
+
+class Faults(Section, frozen=True):
+    """What goes wrong. A broken link is noticed at each end after a time drawn from 1 to `notice`."""
+
+    events: list[Crash | Pause | Sever]
+    notice: Span = 100
+
+
 class Scenario(Section, frozen=True):
     """All that decides a run."""
 
@@ -205,6 +242,7 @@ class Scenario(Section, frozen=True):
     workload: Workload
     network: Network
     end: Moment | None = None  # stop here; else when nothing is left to happen
+    faults: Faults | UnsetType = UNSET  # unset: nothing fails
 
     def fingerprint(self) -> str:
         """Of the content: the same scenario has the same one everywhere."""
@@ -231,13 +269,16 @@ __all__ = [
     "AtOnce",
     "Burst",
     "Change",
+    "Crash",
     "Cycles",
     "Explicit",
+    "Faults",
     "Fraction",
     "Matrix",
     "Network",
     "Nodes",
     "OnceEach",
+    "Pause",
     "Periodic",
     "Publication",
     "Queue",
@@ -247,6 +288,7 @@ __all__ = [
     "Script",
     "Section",
     "Sessions",
+    "Sever",
     "StackSpec",
     "Subscriptions",
     "Time",

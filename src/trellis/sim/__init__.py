@@ -7,8 +7,9 @@ import time
 from typing import Any, NamedTuple
 
 from trellis.errors import UnsupportedByEngine
-from trellis.scenario.model import Cycles, Scenario
+from trellis.scenario.model import Cycles, Faults, Scenario
 from trellis.sim.cycles import CycleHost
+from trellis.sim.faults import FaultyHost
 from trellis.sim.host import BUILD, Host, Progress
 from trellis.trace.table import Trace
 
@@ -44,8 +45,13 @@ def run(
     """Run a scenario to its end. `build` puts other machines in its place, for tests that break one on purpose."""
     if engine not in ENGINES:
         raise UnsupportedByEngine(f"engine {engine!r}: no such engine; there are {', '.join(ENGINES)}")
-    kind = CycleHost if isinstance(scenario.network, Cycles) else Host
-    host = kind(scenario, build)
+    host = host_of(scenario)(scenario, build)
     began = time.perf_counter()
     trace = host.run(progress)
     return Run(scenario, trace, engine, host.events, time.perf_counter() - began, host.calendar.next_time() is None)
+
+
+def host_of(scenario: Scenario) -> type[Host]:
+    if isinstance(scenario.network, Cycles):
+        return CycleHost
+    return FaultyHost if isinstance(scenario.faults, Faults) else Host

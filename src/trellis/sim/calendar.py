@@ -12,7 +12,7 @@ from trellis.events import Event
 from trellis.words import NodeId, Time
 
 # Kinds of entries at one node and time, in the order in which they happen.
-PACKET, TIMER, CYCLE, APPLICATION = 0, 1, 2, 3
+PACKET, TIMER, CYCLE, APPLICATION, LINK, FAULT = 0, 1, 2, 3, 4, 5
 
 # Node, kind, peer, number: no two are alike. Then the event, and for a packet the line of its arrival in the trace.
 Entry = tuple[NodeId, int, int, int, Event, bytes]

@@ -10,7 +10,7 @@ import gc
 from collections.abc import Callable, Iterable
 
 from trellis import protocols
-from trellis.effects import CancelTimer, Confirm, Deliver, Effect, Note, Send, SetTimer, Settle
+from trellis.effects import CancelTimer, Confirm, Deliver, Effect, Gap, Note, Send, SetTimer, Settle
 from trellis.errors import AlreadySubscribed, NotSubscribed, UnexpectedEvent
 from trellis.events import Event, Publish, Receive, Standing, Subscribe, Timeout, Unsubscribe
 from trellis.machine import Machine, Place
@@ -19,7 +19,7 @@ from trellis.scenario.plan import Action, Plan, plan
 from trellis.sim.calendar import APPLICATION, PACKET, TIMER, Calendar
 from trellis.sim.network import Line, network_of
 from trellis.trace.table import Recorder, Trace
-from trellis.words import Message, MessageId, NodeId, Time
+from trellis.words import Message, MessageId, NodeId, Time, Topic
 
 Progress = Callable[[Time, int], None]  # now, events so far
 PROGRESS_EVERY = 1 << 14
@@ -27,7 +27,7 @@ BUILD = Callable[[Place], Machine]
 
 
 class Host:
-    """All nodes of one run. `step` works off the next time; faults will be events and rules of the network."""
+    """All nodes of one run. `step` works off the next time."""
 
     def __init__(self, scenario: Scenario, build: BUILD | None = None) -> None:
         self.scenario = scenario
@@ -97,7 +97,7 @@ class Host:
     def act(self, node: NodeId, event: Event) -> None:
         """An application's call. A refusal is a row of the trace, not the end of the run."""
         assert isinstance(event, Subscribe | Unsubscribe | Publish)
-        id = MessageId((node, 0), event.topic, 0)
+        id = self.application_id(node, event.topic)
         try:
             effects = self.machines[node].step(self.now, event)
         except (NotSubscribed, AlreadySubscribed):
@@ -130,9 +130,10 @@ class Host:
             case Note():
                 self.recorder.happened(effect.kind, self.now, node, effect.id, 0, effect.barrier)
             case Confirm():
-                self.record("confirm", node, MessageId((node, 0), effect.topic, 0))
-            case Settle():
-                self.recorder.happened("settle", self.now, node, effect.id, effect.count)
+                self.record("confirm", node, self.application_id(node, effect.topic))
+            case Settle() | Gap():
+                kind = "settle" if isinstance(effect, Settle) else "gap"
+                self.recorder.happened(kind, self.now, node, effect.id, effect.count)
             case SetTimer():
                 self.timers_set += 1
                 self.timers[node, effect.name] = self.timers_set
@@ -153,6 +154,10 @@ class Host:
         if self.heard[node] == len(discussion.openers):
             reply = Action(self.now + discussion.thinking[node], node, Publish(discussion.topic, b"reply"))
             self.calendar.push(reply.at, (node, APPLICATION, 1, 0, reply.event, b""))
+
+    def application_id(self, node: NodeId, topic: Topic) -> MessageId:
+        """Names what an application asked of a topic."""
+        return MessageId((node, 0), topic, 0)
 
     def record(self, kind: str, node: NodeId, id: MessageId) -> None:
         self.recorder.happened(kind, self.now, node, id)

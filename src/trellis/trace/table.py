@@ -113,12 +113,17 @@ class Recorder:
 
     def sent(self, at: Time, node: NodeId, packet: Packet, to: NodeId, departure: Time, arrival: Time) -> bytes:
         """A packet enters the outgoing queue. What comes back is the line of its arrival."""
-        id, kind, batch = self.ids[packet.id], self.packet_kinds[packet.kind], len(packet.messages)
+        id, kind, batch = self.ids[packet.id], self.packet_kinds[packet.kind], packet.batch
         self.lines += PACK(at, departure - at, SEND, node, id, kind, to, batch, 0)
         return PACK(arrival, 0, RECEIVE, to, id, kind, node, batch, 0)
 
     def happened(self, kind: str, at: Time, node: NodeId, id: MessageId, batch: int = 0, barrier: int = 0) -> None:
         self.lines += PACK(at, 0, self.kinds[kind], node, self.ids[id], 0, -1, batch, barrier)
+
+    def met(self, kind: str, at: Time, node: NodeId, peer: NodeId, incarnation: int) -> None:
+        """A peer was suspected or restored."""
+        id = self.ids[MessageId((peer, incarnation), "", 0)]
+        self.lines += PACK(at, 0, self.kinds[kind], node, id, 0, peer, 0, 0)
 
     def trace(self) -> Trace:
         """Lay the lines out as columns."""

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from trellis.machine import Place
 from trellis.protocols.layers import START_CUT, Ordering, Session
-from trellis.words import Barrier, Message, MessageId, Topic, Vector
+from trellis.words import Barrier, Message, MessageId, Origin, Topic, Vector
 
 KNOWN_MAX = 4096
 
@@ -44,7 +44,9 @@ class Causal(Ordering):
         if not parked and message.follows <= self.known:  # mostly
             self.deliver_and_remember(session, message)
             return
-        free = [message]
+        self.deliver_ready(session, parked, [message])
+
+    def deliver_ready(self, session: Session, parked: dict[MessageId, list[Message]], free: list[Message]) -> None:
         while free:
             m = free.pop()
             missing = self.missing(session, m.follows)
@@ -53,7 +55,12 @@ class Causal(Ordering):
                 continue
             self.deliver_and_remember(session, m)
             if parked:
-                free.extend(parked.pop(m.id, ()))
+                free.extend(parked.pop(ending(m), ()))
+
+    def go_on(self, session: Session, topic: Topic, origin: Origin) -> None:
+        parked, upto = self.parked[topic], session.delivered[origin]
+        for id in sorted(id for id in parked if id.origin == origin and id.seq <= upto):
+            self.deliver_ready(session, parked, parked.pop(id, []))
 
     def missing(self, session: Session, follows: Barrier) -> MessageId | None:
         """CHECKCB: the first predecessor that I have neither delivered nor skipped. What I published I delivered."""
@@ -66,7 +73,14 @@ class Causal(Ordering):
         """Line 89, and line 22 for a message of mine, which follows all of my barrier and so becomes all of it."""
         barrier = self.barrier[message.id.topic]
         barrier -= message.follows
-        barrier.add(message.id)
+        end = ending(message)
+        barrier.add(end)
         if len(self.known) >= KNOWN_MAX:
             self.known.clear()
-        self.known.add(message.id)
+        self.known.add(end)
+
+
+def ending(message: Message) -> MessageId:
+    """Barriers name the last number of a message: whoever has it has all of it."""
+    id = message.id
+    return id if message.count == 1 else MessageId(id.origin, id.topic, message.last)

@@ -27,10 +27,13 @@ class Fifo(Ordering):
         self.ahead[topic] = {}
 
     def upon_arrive(self, session: Session, message: Message) -> None:
-        origin, ahead = message.id.origin, self.ahead[message.id.topic]
-        ahead[origin, message.id.seq] = message
-        # Numbers up to `since` were settled before their source left: what of them is owed to me has been delivered.
-        following = max(session.delivered.get(origin, 0), message.since) + 1
+        id = message.id
+        self.ahead[id.topic][id.origin, id.seq] = message
+        self.go_on(session, id.topic, id.origin)
+
+    def go_on(self, session: Session, topic: Topic, origin: Origin) -> None:
+        ahead = self.ahead[topic]
+        following = session.delivered.get(origin, 0) + 1
         while (next_one := ahead.pop((origin, following), None)) is not None:
             self.deliver_and_remember(session, next_one)
-            following += 1
+            following = next_one.last + 1

@@ -1,15 +1,17 @@
 """VCube-PS repaired: waves over trees rooted at each publisher, on the virtual hypercube.
 
 Source:   de Araujo et al. 2018 (VCube-PS), Algorithms 1 and 2; `vcube_printed.py` has them to the letter.
-Promises: a message published after a subscription was confirmed reaches that subscriber, while others come and go;
-          each message arrives once; a joiner is told the cut from which on it misses nothing.
-Assumes:  packets between live nodes arrive, in any order. Nodes do not fail (yet).
+Promises: a message published after a subscription was confirmed reaches that subscriber, while others come and go,
+          crash and come back; each message arrives once; a joiner is told the cut from which on it misses nothing.
+Assumes:  between two live nodes, packets arrive in any order until one of them suspects the other; then everything that
+          was under way may be lost, and the other one suspects it too before anything new passes (one connection).
 Departs:  V1 a joiner is a leaf until it knows all members; whoever is given a subtree that it cannot serve refuses
           it, and the sender gives it to the next member.
           V2, V3 a second wave (CUT) gathers what every member has delivered: the joiner's start cut. Whoever is not a
           member any more answers the first wave with what it knew.
           V4 a leaver refuses new waves instead of serving them from an ageing view.
-          V5 a window of waves per source and topic; what queues meanwhile goes out as one wave.
+          V5 a window of waves per source and topic; what queues meanwhile goes out as one wave. A suspected node is
+          passed over (`vcube_waves.py`), and what it missed is made up for later (`vcube_repair.py`).
           V6 messages count from 1 per topic; membership changes count from -1 downward.
           V7 an incarnation in every id and rank.  V8 what came before is dropped.
           docs/protocols/vcube.md gives the smallest case of each and the argument.
@@ -26,13 +28,17 @@ from typing import ClassVar
 
 from trellis.effects import Send
 from trellis.errors import UnexpectedEvent
+from trellis.events import Cycle, Timeout
 from trellis.machine import Place
-from trellis.protocols.layers import GAPLESS, START_CUT, Overlay
-from trellis.protocols.overlays.vcube_packets import Ack, Answer, Cut, Pub, Refuse, Sub, Uns, Wave
-from trellis.protocols.parts.hypercube import dimension, first
+from trellis.protocols.layers import CRASHES, GAPLESS, START_CUT
+from trellis.protocols.overlays.vcube_packets import Ack, Answer, Cut, Fill, Pub, Refuse, State, Sub, Uns, Wave
+from trellis.protocols.overlays.vcube_repair import TIMER, Repair
+from trellis.protocols.overlays.vcube_waves import Gathering, Pending, Waves
 from trellis.protocols.parts.seen import Seen
-from trellis.protocols.parts.view import GONE, MEMBER, NEWCOMER, Children, Rank, View, subtree
+from trellis.protocols.parts.view import GONE, MEMBER, NEWCOMER, Rank, View
 from trellis.words import Message, MessageId, NodeId, Packet, Topic, Vector, merge
+
+WAVE_BYTES_MAX = 1 << 19
 
 JOINING, CUTTING, IN, DRAINING, LEAVING = "joining", "cutting", "in", "draining", "leaving"
 
@@ -43,29 +49,6 @@ RANK = {
     DRAINING: MEMBER,
     LEAVING: GONE,
 }
-
-
-class Pending:
-    """A wave that I passed on and that has not come back yet."""
-
-    __slots__ = ("awaiting", "packet", "parent", "view")
-
-    def __init__(self, packet: Wave, parent: NodeId | None, view: View | None, children: Children) -> None:
-        self.packet = packet
-        self.parent = parent  # None: I am the root
-        self.view = view  # by which it is passed on, also after I left; None for SUB, which goes to every node
-        self.awaiting = set(children)  # never iterated
-
-
-class Gathering(Pending):
-    """A membership change on its way: its answers say something."""
-
-    __slots__ = ("ranks", "vector")
-
-    def __init__(self, packet: Wave, parent: NodeId | None, view: View | None, children: Children) -> None:
-        super().__init__(packet, parent, view, children)
-        self.ranks: dict[NodeId, Rank] = {}
-        self.vector: Vector = {}
 
 
 class Membership:
@@ -82,24 +65,26 @@ class Membership:
         self.queue: list[Message] = []  # mine, waiting for the window
         self.outstanding: dict[MessageId, int] = {}  # my waves on their way -> messages in each
 
+    def is_in(self) -> bool:
+        return self.phase is IN or self.phase is DRAINING
 
-class VCube(Overlay):
+
+class VCube(Waves):
     """SUB, CUT, UNS and PUB waves with acknowledgements, one tree per source."""
 
     promise = "every confirmed subscriber gets every message once, whoever joins or leaves; no forwarders that stay"
     source = "VCube-PS (de Araujo et al. 2018), holes V1-V12 closed"
-    gives = frozenset({START_CUT, GAPLESS})
-    options: ClassVar[dict[str, int]] = {"window": 8, "batch": 256}
+    gives = frozenset({START_CUT, GAPLESS, CRASHES})
+    options: ClassVar[dict[str, int]] = {"window": 8, "batch": 256, "repair": 0, "keep": 10_000}
 
-    def __init__(self, place: Place, window: int, batch: int) -> None:
+    def __init__(self, place: Place, window: int, batch: int, repair: int, keep: int) -> None:
         super().__init__(place)
         self.window = window
         self.batch = batch
-        self.dimension = dimension(place.size)
-        self.population = range(place.size)
+        self.repair = Repair(self, repair, keep, batch)
         self.versions: dict[Topic, int] = {}  # my membership changes so far, per topic
         self.topics: dict[Topic, Membership] = {}  # absent: OUT
-        self.pending: dict[MessageId, Pending] = {}
+        self.lives: dict[NodeId, int] = {}  # the newest incarnation that I met, of those beyond the first
         self.left: dict[Topic, Vector] = {}  # what I knew of a topic when I left it
 
     def upon_receive(self, sender: NodeId, packet: Packet) -> None:
@@ -116,8 +101,17 @@ class VCube(Overlay):
                 self.upon_change(sender, packet)
             case Refuse():
                 self.upon_refuse(sender, packet)
+            case State():
+                self.upon_state(sender, packet)
+            case Fill():
+                self.repair.upon_fill(sender, packet)
             case _:
                 raise UnexpectedEvent(self, packet)
+
+    def upon_time(self, event: Timeout | Cycle) -> None:
+        if event != Timeout(TIMER):
+            raise UnexpectedEvent(self, event)
+        self.repair.upon_time()
 
     # Joining and leaving
 
@@ -125,11 +119,12 @@ class VCube(Overlay):
         """Membership from before the run: everybody is a member of version 1 in everybody's view."""
         if self.me in members:
             self.versions[topic] = 1
-            self.topics[topic] = Membership(View.standing(self.me, members), IN)
+            self.topics[topic] = Membership(View.standing(self.me, members, self.down), IN)
+            self.repair.begin(topic, {})
 
     def join(self, topic: Topic) -> None:
         """Algorithm 1, lines 4-8: start with a view of myself, and tell every node."""
-        state = self.topics[topic] = Membership(View(self.me), JOINING)
+        state = self.topics[topic] = Membership(View(self.me, self.down), JOINING)
         state.departed = dict(self.left.get(topic, {}))
         rank = self.change_rank(topic, JOINING)
         height = self.dimension
@@ -150,6 +145,7 @@ class VCube(Overlay):
         merge(cut, answers.vector)
         state.phase = IN
         state.seen = Seen(cut)
+        self.repair.begin(topic, cut)
         self.above.joined(topic, cut)
         for message in state.early:
             self.take(state, message)
@@ -169,6 +165,7 @@ class VCube(Overlay):
     def upon_uns_answered(self, topic: Topic) -> None:
         self.left[topic] = self.knows(topic)
         del self.topics[topic]  # waves under way keep the view that they need
+        self.repair.end(topic)
         self.above.departed(topic)
 
     def change_rank(self, topic: Topic, phase: str) -> Rank:
@@ -206,15 +203,18 @@ class VCube(Overlay):
         """Algorithm 2, line 12."""
         state = self.topics[message.id.topic]
         state.queue.append(message)
+        if self.repair.delay:
+            state.seen.add(message.id.origin, message.id.seq, message.last)
+            self.repair.keep(message)
         self.pump(message.id.topic, state)
 
     def pump(self, topic: Topic, state: Membership) -> None:
         """Task START_MSG_PROPAGATION: as many waves as the window allows, as many messages as a wave allows."""
         while state.queue and len(state.outstanding) < self.window:
-            messages = tuple(state.queue[: self.batch])
-            del state.queue[: self.batch]
+            messages = portion(state.queue, self.batch)
+            del state.queue[: len(messages)]
             id = messages[0].id
-            state.outstanding[id] = len(messages)
+            state.outstanding[id] = messages[-1].last - id.seq + 1
             height = self.dimension
             self.launch(Pub(id, height, messages), None, state.view.tree(height), state.view)
 
@@ -246,33 +246,18 @@ class VCube(Overlay):
     def take(self, state: Membership, message: Message) -> None:
         """Hand a message up unless it came before (V8) or is at or below my cut."""
         id = message.id
-        if state.seen.add(id.origin, id.seq, message.since):
+        if state.seen.add(id.origin, id.seq, message.last):
+            self.repair.keep(message)
             self.above.arrive(message)
         else:
-            self.note("skip", id)
+            self.note("skip", id, count=message.count)
 
     # Waves
-
-    def everybody(self, height: int) -> Children:
-        """CHILDREN(i, *, height)."""
-        found = ((first(self.me, s, self.population), s - 1) for s in range(1, height + 1))
-        return tuple((j, h) for j, h in found if j is not None)
 
     def launch_change(self, change: Wave, state: Membership) -> None:
         """To all members by the tree, and by myself to those who are joining: the members may not know them yet."""
         tree = state.view.tree(change.height)
         self.launch(change, None, tree + state.view.direct(besides=tree), state.view)
-
-    def launch(self, packet: Wave, parent: NodeId | None, children: Children, view: View | None) -> None:
-        """Pass a wave on; without children it is complete at once."""
-        kind = Pending if isinstance(packet, Pub) else Gathering
-        pending = kind(packet, parent, view, children)
-        if not children:
-            self.complete(pending)
-            return
-        self.pending[packet.id] = pending
-        for child, height in children:
-            self.send(child, packet.at(height))
 
     def upon_sub(self, sender: NodeId, sub: Sub) -> None:
         """Lines 41-42, 72: every node passes it on; whoever takes part remembers the joiner."""
@@ -299,67 +284,13 @@ class VCube(Overlay):
         topic = packet.id.topic
         self.send(sender, Refuse(packet.id, packet.height, self.rank(topic), self.knows(topic)))
         for message in packet.messages:
-            self.note("skip", message.id)
+            self.note("skip", message.id, count=message.count)
 
-    def upon_refuse(self, sender: NodeId, refusal: Refuse) -> None:
-        """The child cannot serve its subtree: the next member of its cluster takes it over."""
-        pending = self.answered(sender, refusal.id, refusal.height)
-        if pending is None:
-            return
-        assert pending.view is not None, "nobody refuses a SUB"
-        pending.view.update([refusal.rank])
+    def upon_returned(self, pending: Pending) -> None:
         if isinstance(pending, Gathering):
-            merge(pending.vector, refusal.vector)
-        s = subtree(self.me, sender, refusal.height)
-        for taker, height in pending.view.takers(s) if s is not None else ():
-            pending.awaiting.add((taker, height))
-            self.send(taker, pending.packet.at(height))
-        self.complete_if_answered(pending)
-
-    def upon_ack(self, sender: NodeId, ack: Ack) -> None:
-        """Lines 55-61."""
-        pending = self.pending.get(ack.id)
-        if pending is None:
-            return
-        pending.awaiting.discard((sender, ack.height))
-        if not pending.awaiting:
-            del self.pending[ack.id]
-            self.complete(pending)
-
-    def upon_answer(self, sender: NodeId, answer: Answer) -> None:
-        """Lines 55-61 for membership changes: gather what the subtree says."""
-        pending = self.answered(sender, answer.id, answer.height)
-        if isinstance(pending, Gathering):
-            for rank in answer.ranks:
-                pending.ranks[rank.node] = rank
-            merge(pending.vector, answer.vector)
-            self.complete_if_answered(pending)
-
-    def answered(self, sender: NodeId, id: MessageId, height: int) -> Pending | None:
-        """The wave that waited for this answer; None when none did. One child may answer for two subtrees."""
-        pending = self.pending.get(id)
-        if pending is None or (sender, height) not in pending.awaiting:
-            return None
-        pending.awaiting.remove((sender, height))
-        return pending
-
-    def complete_if_answered(self, pending: Pending) -> None:
-        if not pending.awaiting:
-            del self.pending[pending.packet.id]
-            self.complete(pending)
-
-    def complete(self, pending: Pending) -> None:
-        """The whole subtree has it: tell my parent, or go on if I am the root."""
-        packet = pending.packet
-        if isinstance(pending, Gathering):
-            if pending.parent is not None:
-                self.send(pending.parent, self.answer(pending))
-            else:
-                self.upon_change_answered(packet.id.topic, pending)
-        elif pending.parent is not None:
-            self.send(pending.parent, Ack(packet.id, packet.height))
+            self.upon_change_answered(pending.packet.id.topic, pending)
         else:
-            self.upon_pub_acknowledged(packet.id)
+            self.upon_pub_acknowledged(pending.packet.id)
 
     def upon_change_answered(self, topic: Topic, answers: Gathering) -> None:
         match answers.packet:
@@ -372,7 +303,7 @@ class VCube(Overlay):
             case other:
                 raise UnexpectedEvent(self, other)
 
-    def answer(self, pending: Gathering) -> Answer:
+    def answer(self, pending: Gathering, height: int) -> Answer:
         """SENDACKS (lines 95-98): my own word beside my subtree's.
 
         Every node answers a joiner with what it knows: members when they are asked for it by the CUT, all others, in or
@@ -385,4 +316,62 @@ class VCube(Overlay):
             ranks[self.me] = rank
         if isinstance(packet, Cut) or (isinstance(packet, Sub) and rank.rank != MEMBER):
             merge(vector, self.knows(topic))
-        return Answer(packet.id, packet.height, tuple(ranks.values()), vector)
+        return Answer(packet.id, height, tuple(ranks.values()), vector)
+
+    # Crashes
+
+    def upon_suspect(self, node: NodeId) -> None:
+        """Whatever was on its way to it may be lost: others take its subtrees over, and nobody waits for it."""
+        if node in self.population:
+            self.population = {j: None for j in self.population if j != node}
+        self.down.add(node)
+        self.seat(node)
+        self.expect_nothing_of(node)
+        for topic in self.topics:
+            self.repair.stir(topic)  # perhaps it died in the middle of a wave
+
+    def upon_restore(self, node: NodeId, incarnation: int) -> None:
+        """It is there: in its old life, and lacks what it missed; or in a new one, and has joined nothing yet."""
+        if node in self.population and node not in self.down and incarnation > self.lives.get(node, 0):
+            self.upon_suspect(node)
+        if node not in self.population:
+            self.population = {**dict.fromkeys(self.population), node: None}
+        self.down.discard(node)
+        self.lives[node] = incarnation
+        for view in self.every_view():
+            rank = view.ranks.get(node)
+            if rank is not None and rank.incarnation < incarnation:
+                view.update([Rank(node, incarnation, 0, GONE)])
+        self.seat(node)
+        for topic in self.topics:
+            self.tell_state(node, topic)
+
+    def seat(self, node: NodeId) -> None:
+        for view in self.every_view():
+            view.seat(node)
+
+    def every_view(self) -> list[View]:
+        return [*(state.view for state in self.topics.values()), *self.views()]
+
+    def tell_state(self, to: NodeId, topic: Topic) -> None:
+        self.send(to, State(self.state_id(topic), self.rank(topic), self.repair.vector(self.topics[topic])))
+
+    def state_id(self, topic: Topic) -> MessageId:
+        return MessageId(self.origin, topic, 0)
+
+    def upon_state(self, sender: NodeId, told: State) -> None:
+        state = self.topics.get(told.id.topic)
+        if state is not None:
+            state.view.update([told.rank])
+            self.repair.compare(sender, state, told)
+
+
+def portion(queue: list[Message], batch: int) -> tuple[Message, ...]:
+    """The messages that go out as one wave: at least one, else not above the bounds."""
+    count = size = 0
+    for n, message in enumerate(queue):
+        count += message.count
+        size += len(message.payload)
+        if n and (count > batch or size > WAVE_BYTES_MAX):
+            return tuple(queue[:n])
+    return tuple(queue)

@@ -78,3 +78,24 @@ class Refuse(Packet, frozen=True, gc=False):
     rank: Rank
     vector: Vector
     kind: ClassVar[str] = "GONE"
+
+
+class State(Packet, frozen=True, gc=False):
+    """Where the sender stands on a topic: its rank, and per origin up to which number it has everything."""
+
+    rank: Rank
+    vector: Vector | None  # None: it is not in the topic yet, or any more
+    kind: ClassVar[str] = "STATE"
+
+
+class Fill(Packet, frozen=True, gc=False):
+    """What the receiver lacked, as its State showed."""
+
+    messages: tuple[Message, ...]  # type: ignore[misc]
+    gone: Vector  # up to these numbers the sender cannot help
+    more: bool  # it has more than this: ask again
+    kind: ClassVar[str] = "FILL"
+
+    @property
+    def batch(self) -> int:
+        return 0  # of several sources, so not numbered from `id` on

@@ -11,7 +11,7 @@ of a cluster is the order of x, a cluster is an aligned block of ids, and "the f
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Container, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 
 from trellis.words import NodeId
 
@@ -31,15 +31,17 @@ def cluster(i: NodeId, j: NodeId) -> int:
     return (i ^ j).bit_length()
 
 
-def first(i: NodeId, s: int, members: Container[NodeId]) -> NodeId | None:
-    """The first member of c(i, s), if it has one."""
+def first(i: NodeId, s: int, members: Collection[NodeId]) -> NodeId | None:
+    """The first member of c(i, s), if it has one. Few members on a large cube are looked at one by one."""
+    if len(members) < 1 << (s - 1):
+        return min((j for j in members if cluster(i, j) == s), key=lambda j: i ^ j, default=None)
     for x in range(1 << (s - 1), 1 << s):
         if i ^ x in members:
             return i ^ x
     return None
 
 
-def children(i: NodeId, members: Container[NodeId], h: int) -> list[NodeId]:
+def children(i: NodeId, members: Collection[NodeId], h: int) -> list[NodeId]:
     """CHILDREN(i, t, h): the first member of each of the clusters 1..h."""
     found = (first(i, s, members) for s in range(1, h + 1))
     return [j for j in found if j is not None]
@@ -58,7 +60,7 @@ def any_in(block: range, members: Sequence[NodeId]) -> bool:
     return at < len(members) and members[at] < block.stop
 
 
-def path(root: NodeId, leaf: NodeId, present: Container[NodeId]) -> Iterator[NodeId]:
+def path(root: NodeId, leaf: NodeId, present: Collection[NodeId]) -> Iterator[NodeId]:
     """The nodes from root to leaf in the tree over all present ids, both ends included."""
     at = root
     yield at

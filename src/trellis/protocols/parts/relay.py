@@ -63,9 +63,9 @@ class Feed:
         self.seen = Seen()  # handed up to the ordering
 
     def pass_on(self, message: Message) -> None:
-        origin, seq = message.id.origin, message.id.seq
-        if seq > self.fed.get(origin, 0):
-            self.fed[origin] = seq
+        origin, last = message.id.origin, message.last
+        if last > self.fed.get(origin, 0):
+            self.fed[origin] = last
 
     def begin(self, cut: Vector) -> None:
         self.joining = False
@@ -73,7 +73,7 @@ class Feed:
         self.seen = Seen(cut)
 
     def is_new(self, message: Message) -> bool:
-        return self.seen.add(message.id.origin, message.id.seq, message.since)
+        return self.seen.add(message.id.origin, message.id.seq, message.last)
 
 
 class Changes:

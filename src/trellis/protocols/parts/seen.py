@@ -1,7 +1,8 @@
 """Which numbers have come, per origin: a watermark, and what came ahead of it.
 
-Promises: exact, and small: everything up to an origin's watermark has come (or will never come); only what came ahead
-          of a gap is kept one by one.
+Promises: exact, and small: everything up to an origin's watermark has come (or was given up); only what came ahead of a
+          gap is kept one by one.
+Assumes:  numbers come in the portions in which they were published, so two portions are the same or apart.
 """
 
 from __future__ import annotations
@@ -16,34 +17,42 @@ class Seen:
 
     def __init__(self, cut: Vector | None = None) -> None:
         self.upto: Vector = dict(cut or {})
-        self.ahead: dict[Origin, set[int]] = {}  # of those origins only that have a gap; membership tests only
+        self.ahead: dict[Origin, dict[int, int]] = {}  # first number -> last, of those origins only that have a gap
 
-    def add(self, origin: Origin, seq: int, since: int = 0) -> bool:
-        """Note a number; False when it came before. Numbers up to `since` will not come any more."""
+    def add(self, origin: Origin, first: int, last: int) -> bool:
+        """Note the numbers from first to last; False when they came before."""
         upto = self.upto.get(origin, 0)
-        if upto < since:
-            upto = since
-        if seq == upto + 1 and not self.ahead:  # mostly
-            self.upto[origin] = seq
+        if first == upto + 1:  # mostly
+            self.upto[origin] = last
+            if self.ahead:
+                self.close(origin)
             return True
-        ahead = self.ahead.get(origin)
-        if seq <= upto or (ahead is not None and seq in ahead):
+        if first <= upto:
             return False
-        if seq > upto + 1:
-            self.ahead.setdefault(origin, set()).add(seq)
-            self.upto[origin] = upto
-        else:
-            self.upto[origin] = seq
-        if ahead is not None:
-            self.close(origin, ahead)
+        ahead = self.ahead.setdefault(origin, {})
+        if first in ahead:
+            return False
+        ahead[first] = last
+        self.upto.setdefault(origin, 0)
         return True
 
-    def close(self, origin: Origin, ahead: set[int]) -> None:
+    def give_up(self, origin: Origin, upto: int) -> None:
+        """What is missing up to this number will not come any more."""
+        if upto > self.upto.get(origin, 0):
+            self.upto[origin] = upto
+            ahead = self.ahead.get(origin, {})
+            for first in [first for first in ahead if first <= upto]:
+                del ahead[first]
+            self.close(origin)
+
+    def close(self, origin: Origin) -> None:
         """Let the watermark run over what came ahead."""
+        ahead = self.ahead.get(origin)
+        if ahead is None:
+            return
         upto = self.upto[origin]
-        while upto + 1 in ahead:
-            upto += 1
-        ahead.difference_update([seq for seq in ahead if seq <= upto])
+        while (last := ahead.pop(upto + 1, None)) is not None:
+            upto = last
         self.upto[origin] = upto
         if not ahead:
             del self.ahead[origin]

@@ -7,7 +7,7 @@ Departs:  three ranks instead of SUB/UNS: a node is a *newcomer* until it knows 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator
 from functools import lru_cache
 
 import msgspec
@@ -38,20 +38,21 @@ Children = tuple[tuple[NodeId, int], ...]  # each with the height of the subtree
 class View:
     """The newest rank of every node that one node ever heard of on a topic: at most one entry per node."""
 
-    __slots__ = ("i", "members", "newcomers", "ranks", "shared", "trees")
+    __slots__ = ("down", "i", "members", "newcomers", "ranks", "shared", "trees")
 
-    def __init__(self, i: NodeId) -> None:
+    def __init__(self, i: NodeId, down: Container[NodeId] = ()) -> None:
         self.i = i
+        self.down = down  # whom I suspect, on all topics: they keep their rank, and are given nothing
         self.ranks: dict[NodeId, Rank] = {}
-        self.members: dict[NodeId, None] = {}  # rank MEMBER; a dict, because its order is the same every time
-        self.newcomers: dict[NodeId, None] = {}  # rank NEWCOMER
+        self.members: dict[NodeId, None] = {}  # rank MEMBER and not down; a dict: its order is the same every time
+        self.newcomers: dict[NodeId, None] = {}  # rank NEWCOMER and not down
         self.shared = False  # `ranks` and `members` are also other nodes': copy before the first change
         self.trees: dict[int, Children] = {}  # by height; forgotten when something changes
 
     @classmethod
-    def standing(cls, i: NodeId, members: tuple[NodeId, ...]) -> View:
+    def standing(cls, i: NodeId, members: tuple[NodeId, ...], down: Container[NodeId] = ()) -> View:
         """Members from before the run, at version 1. All nodes share the tables until something changes."""
-        view = cls(i)
+        view = cls(i, down)
         view.ranks, view.members = standing_tables(members)
         view.shared = True
         return view
@@ -62,16 +63,27 @@ class View:
             node = rank.node
             if not rank.newer_than(self.ranks.get(node)):
                 continue
-            if self.shared:
-                self.ranks, self.members, self.shared = dict(self.ranks), dict(self.members), False
-            self.trees.clear()
+            self.own()
             self.ranks[node] = rank
-            self.members.pop(node, None)
-            self.newcomers.pop(node, None)
-            if rank.rank == MEMBER:
-                self.members[node] = None
-            elif rank.rank == NEWCOMER:
-                self.newcomers[node] = None
+            self.seat(node)
+
+    def seat(self, node: NodeId) -> None:
+        """Where a node stands now, by its rank and by whether I can reach it."""
+        self.own()
+        self.trees.clear()
+        self.members.pop(node, None)
+        self.newcomers.pop(node, None)
+        rank = self.ranks.get(node)
+        if rank is None or node in self.down:
+            return
+        if rank.rank == MEMBER:
+            self.members[node] = None
+        elif rank.rank == NEWCOMER:
+            self.newcomers[node] = None
+
+    def own(self) -> None:
+        if self.shared:
+            self.ranks, self.members, self.shared = dict(self.ranks), dict(self.members), False
 
     def takers(self, s: int) -> Iterator[tuple[NodeId, int]]:
         """Who takes over my cluster s, each with the height of the subtree that it answers for.

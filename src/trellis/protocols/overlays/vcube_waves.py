@@ -1,0 +1,173 @@
+"""Waves on the hypercube: down a tree, and back up when the whole subtree has them.
+
+Source:   VCube-PS, Algorithm 2, lines 40-61 and 95-98 (`vcube.py` says what the waves mean).
+Promises: a wave comes back to its root when everybody has it whom the nodes on the way can reach. A node that refuses
+          its subtree, or is suspected while it owes an answer, is passed over: the next one of its cluster takes the
+          subtree, and nobody waits for the dead.
+Departs:  a node that is given the same wave again, because its parent was passed over, serves both askers at once.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Collection, Iterator
+
+from trellis.machine import Place
+from trellis.protocols.layers import Overlay
+from trellis.protocols.overlays.vcube_packets import Ack, Answer, Pub, Refuse, Wave
+from trellis.protocols.parts.hypercube import dimension, first
+from trellis.protocols.parts.view import Children, Rank, View, subtree
+from trellis.words import MessageId, NodeId, Vector, merge
+
+
+class Pending:
+    """A wave that I passed on and that has not come back yet."""
+
+    __slots__ = ("asked", "askers", "awaiting", "packet", "view")
+
+    def __init__(self, packet: Wave, view: View | None, children: Children) -> None:
+        self.packet = packet
+        self.askers: list[tuple[NodeId, int]] = []  # whom I owe an answer, each for a height; none: I am the root
+        self.view = view  # by which it is passed on, also after I left; None for SUB, which goes to every node
+        self.awaiting = set(children)
+        self.asked = set(children)  # those who have answered included
+
+
+class Gathering(Pending):
+    """A membership change on its way: its answers say something."""
+
+    __slots__ = ("ranks", "vector")
+
+    def __init__(self, packet: Wave, view: View | None, children: Children) -> None:
+        super().__init__(packet, view, children)
+        self.ranks: dict[NodeId, Rank] = {}
+        self.vector: Vector = {}
+
+
+class Waves(Overlay):
+    """What passes through a node."""
+
+    def __init__(self, place: Place) -> None:
+        super().__init__(place)
+        self.dimension = dimension(place.size)
+        self.population: Collection[NodeId] = {} if place.alone else range(place.size)  # whom I hold to be there
+        self.down: set[NodeId] = set()  # whom I suspect; membership tests only
+        self.pending: dict[MessageId, Pending] = {}
+
+    @abstractmethod
+    def upon_returned(self, pending: Pending) -> None:
+        """A wave of mine has come back."""
+
+    @abstractmethod
+    def answer(self, pending: Gathering, height: int) -> Answer:
+        """What I and my subtree say to a membership change."""
+
+    def everybody(self, height: int) -> Children:
+        """CHILDREN(i, *, height)."""
+        return tuple(taker for s in range(1, height + 1) for taker in self.anybody(s))
+
+    def anybody(self, s: int) -> Iterator[tuple[NodeId, int]]:
+        j = first(self.me, s, self.population)
+        if j is not None:
+            yield j, s - 1
+
+    def launch(self, packet: Wave, asker: NodeId | None, children: Children, view: View | None) -> None:
+        """Pass a wave on; without children it has come back at once."""
+        pending = self.pending.get(packet.id) if children else None
+        if pending is None:
+            kind = Pending if isinstance(packet, Pub) else Gathering
+            pending = kind(packet, view, children)
+            if children:
+                self.pending[packet.id] = pending
+            fresh = children
+        else:
+            fresh = tuple(child for child in children if child not in pending.asked)
+            pending.awaiting.update(fresh)
+            pending.asked.update(fresh)
+        if asker is not None and (asker, packet.height) not in pending.askers:
+            pending.askers.append((asker, packet.height))
+        for child, height in fresh:
+            self.send(child, packet.at(height))
+        if not pending.awaiting:
+            self.complete(pending)
+
+    def upon_ack(self, sender: NodeId, ack: Ack) -> None:
+        """Lines 55-61."""
+        pending = self.pending.get(ack.id)
+        if pending is not None:
+            pending.awaiting.discard((sender, ack.height))
+            if not pending.awaiting:
+                self.complete(pending)
+
+    def upon_answer(self, sender: NodeId, answer: Answer) -> None:
+        """Lines 55-61 for membership changes: gather what the subtree says."""
+        pending = self.answered(sender, answer.id, answer.height)
+        if isinstance(pending, Gathering):
+            for rank in answer.ranks:
+                pending.ranks[rank.node] = rank
+            merge(pending.vector, answer.vector)
+            self.complete_if_answered(pending)
+
+    def upon_refuse(self, sender: NodeId, refusal: Refuse) -> None:
+        """The child cannot serve its subtree: the next member of its cluster takes it over."""
+        pending = self.answered(sender, refusal.id, refusal.height)
+        if pending is None:
+            return
+        assert pending.view is not None, "nobody refuses a SUB"
+        pending.view.update([refusal.rank])
+        if isinstance(pending, Gathering):
+            merge(pending.vector, refusal.vector)
+        self.pass_over(pending, sender, refusal.height)
+        self.complete_if_answered(pending)
+
+    def answered(self, sender: NodeId, id: MessageId, height: int) -> Pending | None:
+        """The wave that waited for this answer; None when none did. One child may answer for two subtrees."""
+        pending = self.pending.get(id)
+        if pending is None or (sender, height) not in pending.awaiting:
+            return None
+        pending.awaiting.remove((sender, height))
+        return pending
+
+    def expect_nothing_of(self, node: NodeId) -> None:
+        """A node is suspected: whoever stands next takes its subtrees over."""
+        for pending in list(self.pending.values()):
+            owed = sorted(height for child, height in pending.awaiting if child == node)
+            for height in owed:
+                pending.awaiting.remove((node, height))
+                self.pass_over(pending, node, height)
+            pending.askers = [asker for asker in pending.askers if asker[0] != node] if pending.askers else []
+            if owed:
+                self.complete_if_answered(pending)
+
+    def pass_over(self, pending: Pending, node: NodeId, height: int) -> None:
+        s = subtree(self.me, node, height)
+        if s is None:  # it had a copy for itself alone
+            return
+        takers = tuple(self.anybody(s) if pending.view is None else pending.view.takers(s))
+        for taker in takers:
+            if taker not in pending.asked:
+                pending.asked.add(taker)
+                pending.awaiting.add(taker)
+                self.send(taker[0], pending.packet.at(taker[1]))
+
+    def complete_if_answered(self, pending: Pending) -> None:
+        if not pending.awaiting:
+            self.complete(pending)
+
+    def complete(self, pending: Pending) -> None:
+        """The whole subtree has it: tell whoever asked me, or go on if I am the root."""
+        packet = pending.packet
+        if self.pending.get(packet.id) is pending:
+            del self.pending[packet.id]
+        if packet.id.origin == self.origin:
+            self.upon_returned(pending)
+            return
+        for asker, height in pending.askers:
+            if isinstance(pending, Gathering):
+                self.send(asker, self.answer(pending, height))
+            else:
+                self.send(asker, Ack(packet.id, height))
+
+    def views(self) -> list[View]:
+        """Of waves under way. The topics' own come on top."""
+        return [pending.view for pending in self.pending.values() if pending.view is not None]

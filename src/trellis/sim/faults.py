@@ -1,0 +1,262 @@
+"""The event-driven host when things break: nodes crash, come back and stand still, links are cut.
+
+Promises: as `host.py`, and what RELIABILITY of the live runtime gives: a link is a row of sessions. Within one, packets
+          arrive; when it breaks, what is on its way may be lost, each end notices at a time of its own (`Suspect`), and
+          a new session begins (`Restore` at both) only after both have noticed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import msgspec
+
+from trellis import draw
+from trellis.effects import Effect, Send
+from trellis.events import Event, Receive, Restore, Subscribe, Suspect, Unsubscribe
+from trellis.machine import Machine, Place
+from trellis.scenario.model import Crash, Faults, Pause, Scenario, Sever
+from trellis.sim.calendar import APPLICATION, FAULT, LINK, PACKET, TIMER, Entry
+from trellis.sim.host import BUILD, Host, builder
+from trellis.words import MessageId, NodeId, Time, Topic
+
+Pair = tuple[NodeId, NodeId]
+
+
+class Breaks(msgspec.Struct, frozen=True):
+    """A node dies."""
+
+
+class Starts(msgspec.Struct, frozen=True):
+    """It comes back."""
+
+
+class Cuts(msgspec.Struct, frozen=True):
+    """The link to a peer breaks."""
+
+    until: Time  # not before this may it stand again
+
+
+class Connects(msgspec.Struct, frozen=True):
+    """A new session with a peer begins, if both are there and nothing stands against it."""
+
+
+class Wire:
+    """The link between two nodes."""
+
+    __slots__ = ("barred", "broken", "cutoff", "session", "suspects")
+
+    def __init__(self) -> None:
+        self.session = 0
+        self.broken = False
+        self.cutoff: Time = 0  # once it is broken: what arrives later is lost
+        self.suspects: dict[NodeId, Time] = {}  # when each end notices
+        self.barred: Time = 0  # no new session before this
+
+
+class FaultyHost(Host):
+    """All nodes of one run in which something fails."""
+
+    def __init__(self, scenario: Scenario, build: BUILD | None = None) -> None:
+        assert isinstance(scenario.faults, Faults)
+        self.faults = scenario.faults
+        self.build = build or builder(scenario)
+        self.wires: dict[Pair, Wire] = {}
+        self.sessions: dict[tuple[NodeId, int], int] = {}  # packet -> the session in which it was sent
+        self.dead: set[NodeId] = set()
+        self.incarnations = [0] * scenario.nodes.count
+        self.wanted: list[dict[Topic, None]] = [{} for _ in range(scenario.nodes.count)]
+        self.still_until = [0] * scenario.nodes.count
+        self.pushed = 0
+        self.told: dict[int, tuple[int, int]] = {}  # of a Suspect or Restore: the session and the node's life it is for
+        super().__init__(scenario, build)
+
+    def begin(self) -> None:
+        super().begin()
+        for topic, members in self.plan.standing.items():
+            for node in members:
+                self.wanted[node][topic] = None
+        for fault in self.faults.events:
+            match fault:
+                case Crash():
+                    self.push(fault.at, fault.node, FAULT, -1, Breaks())
+                    if fault.restart is not None:
+                        self.push(fault.restart, fault.node, FAULT, -1, Starts())
+                case Pause():
+                    self.push(fault.at, fault.node, FAULT, -1, fault)
+                case Sever():
+                    self.push(fault.at, fault.node, FAULT, fault.other, Cuts(fault.at + fault.span))
+
+    def push(self, at: Time, node: NodeId, kind: int, peer: int, event: object) -> None:
+        self.pushed += 1
+        self.calendar.push(at, (node, kind, peer, self.pushed, event, b""))  # type: ignore[arg-type]
+
+    def step(self) -> None:
+        now, entries = self.calendar.pop()
+        self.now = now
+        self.events += len(entries)
+        for entry in entries:
+            node, kind = entry[0], entry[1]
+            if kind == FAULT:
+                self.befall(node, entry[2], entry[4])
+            elif node in self.dead:
+                continue
+            elif now < self.still_until[node]:
+                self.calendar.push(self.still_until[node], entry)
+            else:
+                self.happen(entry)
+
+    def happen(self, entry: Entry) -> None:
+        node, kind, peer, number, event, line = entry
+        if kind == PACKET:
+            if not self.arrives(peer, node, number):
+                return
+            self.recorder.lines += line
+        elif kind == APPLICATION:
+            self.act(node, event)
+            return
+        elif not (self.runs_out(node, event, number) if kind == TIMER else self.notices(node, peer, number, event)):
+            return
+        self.carry_out(node, self.machines[node].step(self.now, event))
+
+    def act(self, node: NodeId, event: Event) -> None:
+        match event:
+            case Subscribe():
+                self.wanted[node][event.topic] = None
+            case Unsubscribe():
+                self.wanted[node].pop(event.topic, None)
+        super().act(node, event)
+
+    # Links
+
+    def wire(self, a: NodeId, b: NodeId) -> Wire:
+        return self.wires.setdefault((min(a, b), max(a, b)), Wire())
+
+    def carry_out(self, node: NodeId, effects: Iterable[Effect]) -> None:
+        for effect in effects:
+            if isinstance(effect, Send):
+                self.post(node, effect)
+            else:
+                super().carry_out(node, [effect])
+
+    def post(self, node: NodeId, effect: Send) -> None:
+        departure, arrival, number = self.network.times(self.now, node, effect.to)
+        line = self.recorder.sent(self.now, node, effect.packet, effect.to, departure, arrival)
+        wire = self.wire(node, effect.to)
+        if not wire.broken:
+            self.sessions[node, number] = wire.session
+            self.calendar.push(arrival, (effect.to, PACKET, node, number, Receive(node, effect.packet), line))
+
+    def arrives(self, sender: NodeId, node: NodeId, number: int) -> bool:
+        wire = self.wire(sender, node)
+        if self.sessions.pop((sender, number)) != wire.session:
+            return False
+        return not wire.broken or (self.now <= wire.cutoff and self.now < wire.suspects.get(node, self.now + 1))
+
+    def luck(self, a: NodeId, b: NodeId, what: int) -> int:
+        """A time from 1 to `notice`, for one session of one link as one end sees it."""
+        word = draw.draw(self.scenario.seed, draw.NOTICE, a, b, self.wire(a, b).session, what)
+        return draw.between(word, 1, self.faults.notice)
+
+    def cut(self, a: NodeId, b: NodeId, until: Time) -> None:
+        """The link breaks now; each end notices in its own time, a node that stands still when it goes on."""
+        wire = self.wire(a, b)
+        wire.barred = max(wire.barred, until)
+        if not wire.broken:
+            wire.broken = True
+            wire.cutoff = self.now + self.luck(a, b, 0)
+            wire.suspects = {}
+            for end, other in ((a, b), (b, a)):
+                if end not in self.dead:
+                    at = max(self.now, self.still_until[end]) + self.luck(end, other, 1 + (end > other))
+                    wire.suspects[end] = at
+                    self.tell(at, end, Suspect(other))
+        self.try_again(a, b)
+
+    def try_again(self, a: NodeId, b: NodeId) -> None:
+        wire = self.wire(a, b)
+        ready = max([self.now, wire.barred, self.still_until[a], self.still_until[b], *wire.suspects.values()])
+        self.push(ready + self.luck(a, b, 3), a, FAULT, b, Connects())
+
+    def connect(self, a: NodeId, b: NodeId) -> None:
+        wire = self.wire(a, b)
+        if not wire.broken or {a, b} & self.dead:
+            return
+        if self.now <= max(wire.barred, self.still_until[a], self.still_until[b], *wire.suspects.values(), 0):
+            self.try_again(a, b)
+            return
+        wire.session += 1
+        wire.broken = False
+        wire.suspects = {}
+        for end, other in ((a, b), (b, a)):
+            self.tell(self.now, end, Restore(other, self.incarnations[other]))
+
+    def tell(self, at: Time, node: NodeId, event: Suspect | Restore) -> None:
+        self.push(at, node, LINK, event.node, event)
+        self.told[self.pushed] = (self.wire(node, event.node).session, self.incarnations[node])
+
+    def notices(self, node: NodeId, peer: NodeId, number: int, event: Event) -> bool:
+        """Whether it still holds; then a row says what the machine is about to be told."""
+        wire, suspects = self.wire(node, peer), isinstance(event, Suspect)
+        if self.told.pop(number) != (wire.session, self.incarnations[node]) or wire.broken != suspects:
+            return False
+        kind = "suspect" if suspects else "restore"
+        self.recorder.met(kind, self.now, node, peer, self.incarnations[peer])
+        return True
+
+    # Nodes
+
+    def befall(self, node: NodeId, peer: NodeId, event: object) -> None:
+        match event:
+            case Breaks() if node not in self.dead:
+                self.crash(node)
+            case Starts() if node in self.dead:
+                self.start(node)
+            case Pause() if node not in self.dead:
+                self.stand_still(node, event.span)
+            case Cuts() if not {node, peer} & self.dead:
+                self.cut(node, peer, event.until)
+            case Connects():
+                self.connect(node, peer)
+
+    def others(self, node: NodeId) -> list[NodeId]:
+        return [j for j in range(self.scenario.nodes.count) if j != node and j not in self.dead]
+
+    def crash(self, node: NodeId) -> None:
+        self.record_life("crash", node)
+        self.dead.add(node)
+        self.timers = {key: number for key, number in self.timers.items() if key[0] != node}
+        for other in self.others(node):
+            wire = self.wire(node, other)
+            wire.suspects.pop(node, None)
+            self.cut(node, other, self.now)
+
+    def start(self, node: NodeId) -> None:
+        """Back, with nothing but the number of its life."""
+        self.dead.discard(node)
+        self.still_until[node] = 0
+        self.incarnations[node] += 1
+        self.machines[node] = self.build_again(node)
+        self.record_life("start", node)
+        for other in self.others(node):
+            self.wire(node, other).suspects.pop(node, None)
+            self.try_again(node, other)
+        for topic in self.wanted[node]:
+            self.push(self.now + 4 * self.faults.notice, node, APPLICATION, 1, Subscribe(topic))
+
+    def build_again(self, node: NodeId) -> Machine:
+        count = self.scenario.nodes.count
+        return self.build(Place(node, count, self.incarnations[node], self.scenario.seed, alone=True))
+
+    def stand_still(self, node: NodeId, span: Time) -> None:
+        """Peers that notice before it goes on give it up, and let it in again after."""
+        self.still_until[node] = self.now + span
+        for other in self.others(node):
+            if self.luck(other, node, 4) < span:
+                self.cut(node, other, self.still_until[node])
+
+    def record_life(self, kind: str, node: NodeId) -> None:
+        self.record(kind, node, MessageId((node, self.incarnations[node]), "", 0))
+
+    def application_id(self, node: NodeId, topic: Topic) -> MessageId:
+        return MessageId((node, self.incarnations[node]), topic, 0)
