@@ -9,12 +9,15 @@ import typer
 
 from trellis.cli.command import example, out, print_json, progress
 
-EPILOG = example("trellis swarm --schedules 300", "trellis swarm --overlay vcube-printed --schedules 300")
+EPILOG = example(
+    "trellis swarm --schedules 300", "trellis swarm --faults", "trellis swarm --overlay vcube-printed --schedules 300"
+)
 
 
 def command(
     overlay: Annotated[str, typer.Option(help="Which overlay.")] = "vcube",
     ordering: Annotated[str, typer.Option(help="Which ordering over it.")] = "causal",
+    faults: Annotated[bool, typer.Option("--faults", help="Let nodes crash and links break.")] = False,
     schedules: Annotated[int, typer.Option(help="How many schedules.", min=1)] = 300,
     seed: Annotated[int, typer.Option(help="Seed of the first; the others follow.", min=0, max=(1 << 62))] = 0,
     out_dir: Annotated[
@@ -31,13 +34,15 @@ def command(
     from trellis.trace import store
 
     protocols.check(overlay, ordering, {})
+    if faults:
+        protocols.check_survives(overlay)
     if out_dir is not None:
         store.check(out_dir)
-    campaign = Campaign(overlay, ordering)
+    campaign = Campaign(overlay, ordering, faults)
     with progress(f"{ordering} over {overlay}", schedules, quiet=as_json) as bar:
         campaign.go(seed, schedules, lambda done: bar(done, f"{done:,} of {schedules:,}, {campaign.failed} failed"))
     if out_dir is not None:
-        last = try_one(seed + schedules - 1, overlay, ordering)
+        last = try_one(seed + schedules - 1, overlay, ordering, faults)
         store.write(out_dir, last.run.trace, last.run.about())
     if as_json:
         print_json(campaign.as_dict())
@@ -45,6 +50,7 @@ def command(
     out.print(
         f"{ordering} over {overlay}: {campaign.schedules:,} schedules from seed {seed}, "
         f"{campaign.deliveries:,} deliveries, {campaign.failed:,} schedules failed"
+        + (f", {campaign.gaps:,} messages announced as gaps" if faults else "")
     )
     out.print("  " + ", ".join(f"{name} {count}" for name, count in campaign.violations.items()))
     for failure in campaign.by_kind():

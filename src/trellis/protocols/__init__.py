@@ -10,7 +10,7 @@ from collections.abc import Mapping
 
 from trellis.errors import ScenarioError
 from trellis.machine import Machine, Place
-from trellis.protocols.layers import Ordering, Overlay
+from trellis.protocols.layers import CRASHES, Ordering, Overlay
 from trellis.protocols.orderings.causal import Causal
 from trellis.protocols.orderings.fifo import Fifo
 from trellis.protocols.orderings.unordered import Unordered
@@ -79,3 +79,10 @@ def check(overlay: str, ordering: str, options: Mapping[str, int]) -> dict[str, 
                 f"it belongs to {' and '.join(owners) or 'no overlay'}"
             )
     return dict(options)
+
+
+def check_survives(overlay: str) -> None:
+    """Whether a run in which things break makes sense on this overlay."""
+    if overlay in WHOLE or CRASHES not in OVERLAYS[overlay].gives:
+        able = [name for name, kind in OVERLAYS.items() if CRASHES in kind.gives]
+        raise ScenarioError(f"faults with overlay {overlay!r}: it has no {CRASHES[3:]}; use {' or '.join(able)}")

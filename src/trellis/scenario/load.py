@@ -24,12 +24,16 @@ from trellis.scenario.model import (
     NAME_BYTES_MAX,
     TIME_MAX,
     TOPICS_MAX,
+    Crash,
+    Cycles,
     Explicit,
+    Faults,
     Matrix,
     Node,
     Scenario,
     Script,
     Section,
+    Sever,
 )
 
 FILE_BYTES_MAX = 64 << 20
@@ -139,6 +143,7 @@ def check(scenario: Scenario) -> None:
         raise ScenarioError(
             f"stack.brokers = {scenario.stack.brokers}: there are only {count} nodes; use at most {count}"
         )
+    check_faults(scenario)
     network = scenario.network
     if isinstance(network, Matrix):
         rows = network.rows
@@ -160,6 +165,28 @@ def check(scenario: Scenario) -> None:
             f"network.fifo = False: overlay {scenario.stack.overlay!r} relies on links on which no packet overtakes "
             f"another; leave it true, or use overlay 'vcube'"
         )
+
+
+def check_faults(scenario: Scenario) -> None:
+    if not isinstance(scenario.faults, Faults):
+        return
+    protocols.check_survives(scenario.stack.overlay)
+    if isinstance(scenario.network, Cycles):
+        raise ScenarioError("faults with network.kind = 'cycles': rounds know no faults yet; use another network")
+    if not scenario.stack.options().get("repair"):
+        raise ScenarioError("faults without stack.repair: what breaks is made up for after that time; set it, say 100")
+    count = scenario.nodes.count
+    for n, fault in enumerate(scenario.faults.events):
+        for key in ("node", "other"):
+            node = getattr(fault, key, 0)
+            if node >= count:
+                raise ScenarioError(f"faults.events[{n}].{key} = {node}: there are {count} nodes; they count from 0")
+        if isinstance(fault, Crash) and fault.restart is not None and fault.restart <= fault.at:
+            raise ScenarioError(
+                f"faults.events[{n}].restart = {fault.restart}: not after the crash at {fault.at}; choose a later time"
+            )
+        if isinstance(fault, Sever) and fault.node == fault.other:
+            raise ScenarioError(f"faults.events[{n}].other = {fault.other}: a node has no link to itself")
 
 
 def check_names(scenario: Scenario) -> None:

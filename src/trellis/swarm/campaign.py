@@ -14,7 +14,7 @@ from trellis.audit.diagnosis import HOLES, Diagnosis
 from trellis.protocols import WHOLE
 from trellis.scenario.model import Scenario
 from trellis.sim import Run, run
-from trellis.swarm.schedule import schedule
+from trellis.swarm.schedule import break_things, schedule
 
 
 class Failure(NamedTuple):
@@ -40,18 +40,20 @@ class Tried(NamedTuple):
 class Campaign:
     """The tally of many schedules on one stack."""
 
-    def __init__(self, overlay: str, ordering: str) -> None:
+    def __init__(self, overlay: str, ordering: str, faults: bool = False) -> None:
         self.overlay = overlay
         self.ordering = ordering
+        self.faults = faults
         self.schedules = 0
         self.failed = 0
         self.deliveries = 0
+        self.gaps = 0  # messages that an application was told it would not get
         self.violations = dict.fromkeys(PROMISES[ordering], 0)
         self.failures: dict[str, Failure] = {}
 
     def go(self, seed: int, schedules: int, progress: Callable[[int], None] | None = None) -> None:
         for number in range(schedules):
-            self.add(try_one(seed + number, self.overlay, self.ordering))
+            self.add(try_one(seed + number, self.overlay, self.ordering, self.faults))
             if progress is not None:
                 progress(number + 1)
 
@@ -59,6 +61,7 @@ class Campaign:
         self.schedules += 1
         self.failed += bool(tried.kinds)
         self.deliveries += len(tried.run.trace.of_kind("deliver"))
+        self.gaps += int(tried.run.trace.of_kind("gap").numbers("batch").sum())
         for audit, witnesses in tried.witnesses.items():
             self.violations[audit] += len(witnesses)
         for kind, witness in tried.kinds.items():
@@ -71,7 +74,8 @@ class Campaign:
                 self.failures[kind] = seen._replace(schedules=seen.schedules + 1)
 
     def replay(self, seed: int) -> str:
-        return f"trellis swarm --overlay {self.overlay} --ordering {self.ordering} --schedules 1 --seed {seed}"
+        broken = " --faults" if self.faults else ""
+        return f"trellis swarm --overlay {self.overlay} --ordering {self.ordering}{broken} --schedules 1 --seed {seed}"
 
     def by_kind(self) -> list[Failure]:
         """V2 before V10."""
@@ -81,6 +85,8 @@ class Campaign:
         return {
             "overlay": self.overlay,
             "ordering": self.ordering,
+            "faults": self.faults,
+            "gaps": self.gaps,
             "schedules": self.schedules,
             "schedules_failed": self.failed,
             "deliveries": self.deliveries,
@@ -91,9 +97,11 @@ class Campaign:
         }
 
 
-def try_one(seed: int, overlay: str, ordering: str) -> Tried:
+def try_one(seed: int, overlay: str, ordering: str, faults: bool = False) -> Tried:
     """Run one schedule and judge it. Names of holes are those of the printed VCube-PS."""
     scenario = schedule(seed, overlay, ordering)
+    if faults:
+        scenario = break_things(scenario)
     result = run(scenario)
     witnesses = judge(result.trace, PROMISES[ordering], result.quiet)
     found = [witness for listed in witnesses.values() for witness in listed]

@@ -6,17 +6,23 @@ Promises: the schedule does not depend on the stack that will run it, so two sta
 
 from __future__ import annotations
 
+import msgspec
+
 from trellis import draw
 from trellis.protocols import needs_fifo_links
 from trellis.scenario.model import (
     Change,
+    Crash,
     Explicit,
+    Faults,
     Matrix,
     Nodes,
+    Pause,
     Publication,
     Random,
     Scenario,
     Script,
+    Sever,
     StackSpec,
 )
 from trellis.words import NodeId, Time
@@ -27,13 +33,14 @@ NODES_MIN, NODES_MAX = 8, 32
 class Dice:
     """Throws that are numbered: each is a draw of its own."""
 
-    def __init__(self, seed: int) -> None:
+    def __init__(self, seed: int, purpose: int = draw.SWARM) -> None:
         self.seed = seed
+        self.purpose = purpose
         self.thrown = 0
 
     def between(self, low: int, high: int) -> int:
         self.thrown += 1
-        return draw.between(draw.draw(self.seed, draw.SWARM, self.thrown), low, high)
+        return draw.between(draw.draw(self.seed, self.purpose, self.thrown), low, high)
 
     def one_of(self, options: list[int]) -> int:
         return options[self.between(0, len(options) - 1)]
@@ -74,6 +81,39 @@ def schedule(seed: int, overlay: str, ordering: str) -> Scenario:
         if restless
         else Random(low=1, high=high, service=service, fifo=fifo),
     )
+
+
+def break_things(scenario: Scenario) -> Scenario:
+    """The same schedule in a world that fails: nodes crash, some come back, some stand still, links are cut.
+
+    Everything heals in the end but for the nodes that stay dead. Some nodes keep so little that gaps must be announced.
+    """
+    assert isinstance(scenario.workload, Script)
+    dice = Dice(scenario.seed, draw.FAULTS)
+    count = scenario.nodes.count
+    horizon = max([100, *(said.at for said in scenario.workload.messages)])
+    notice = dice.one_of([10, 50, 200, 800])
+    spans = [notice // 2 + 1, 2 * notice, 5 * notice, 20 * notice]
+    events: list[Crash | Pause | Sever] = []
+    for _ in range(dice.between(1, 6)):
+        at, node, span = dice.between(0, horizon), dice.between(0, count - 1), dice.one_of(spans)
+        what = dice.between(0, 9)
+        if what < 2:
+            events.append(Crash(at=at, node=node))
+        elif what < 5:
+            events.append(Crash(at=at, node=node, restart=at + span))
+        elif what < 7:
+            events.append(Pause(at=at, node=node, span=span))
+        else:
+            other = (node + dice.between(1, count - 1)) % count
+            events.append(Sever(at=at, node=node, other=other, span=span))
+    if dice.between(0, 3) == 0:  # a split: one side against the other
+        at, span, half = dice.between(0, horizon), dice.one_of(spans), dice.between(1, count - 1)
+        events += [Sever(at=at, node=a, other=b, span=span) for a in range(half) for b in range(half, count)]
+    stack = msgspec.structs.replace(
+        scenario.stack, repair=dice.one_of([20, 100, 500]), keep=dice.one_of([3, 10_000, 10_000, 10_000])
+    )
+    return msgspec.structs.replace(scenario, stack=stack, faults=Faults(events=events, notice=notice))
 
 
 def uneven_links(dice: Dice, count: int, service: int) -> Matrix:

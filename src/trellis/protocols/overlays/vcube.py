@@ -147,9 +147,12 @@ class VCube(Waves):
         state.seen = Seen(cut)
         self.repair.begin(topic, cut)
         self.above.joined(topic, cut)
-        for message in state.early:
-            self.take(state, message)
-        state.early = []
+        early, state.early = state.early, []
+        for message in early:
+            if state.is_in():
+                self.take(state, message)
+            else:  # the application has changed its mind, and I left at once
+                self.note("skip", message.id, count=message.count)
 
     def leave(self, topic: Topic) -> None:
         """Algorithm 1, lines 10-14. I go on forwarding until my own messages are settled."""
@@ -273,6 +276,7 @@ class VCube(Waves):
             self.refuse(sender, change)
             return
         if isinstance(change, Uns):
+            self.repair.compare_with_leaver(state, change)
             merge(state.departed, change.vector)
         state.view.update([change.rank])
         self.launch(change, sender, state.view.tree(change.height), state.view)
@@ -303,7 +307,7 @@ class VCube(Waves):
             case other:
                 raise UnexpectedEvent(self, other)
 
-    def answer(self, pending: Gathering, height: int) -> Answer:
+    def answer(self, pending: Gathering) -> Answer:
         """SENDACKS (lines 95-98): my own word beside my subtree's.
 
         Every node answers a joiner with what it knows: members when they are asked for it by the CUT, all others, in or
@@ -316,7 +320,7 @@ class VCube(Waves):
             ranks[self.me] = rank
         if isinstance(packet, Cut) or (isinstance(packet, Sub) and rank.rank != MEMBER):
             merge(vector, self.knows(topic))
-        return Answer(packet.id, height, tuple(ranks.values()), vector)
+        return Answer(packet.id, packet.height, tuple(ranks.values()), vector)
 
     # Crashes
 
@@ -353,8 +357,8 @@ class VCube(Waves):
     def every_view(self) -> list[View]:
         return [*(state.view for state in self.topics.values()), *self.views()]
 
-    def tell_state(self, to: NodeId, topic: Topic) -> None:
-        self.send(to, State(self.state_id(topic), self.rank(topic), self.repair.vector(self.topics[topic])))
+    def tell_state(self, to: NodeId, topic: Topic, asks: bool = False) -> None:
+        self.send(to, State(self.state_id(topic), self.rank(topic), self.repair.vector(self.topics[topic]), asks))
 
     def state_id(self, topic: Topic) -> MessageId:
         return MessageId(self.origin, topic, 0)
@@ -363,7 +367,7 @@ class VCube(Waves):
         state = self.topics.get(told.id.topic)
         if state is not None:
             state.view.update([told.rank])
-            self.repair.compare(sender, state, told)
+        self.repair.compare(sender, state, told)
 
 
 def portion(queue: list[Message], batch: int) -> tuple[Message, ...]:

@@ -85,6 +85,7 @@ class State(Packet, frozen=True, gc=False):
 
     rank: Rank
     vector: Vector | None  # None: it is not in the topic yet, or any more
+    asks: bool  # it lacks something and wants an answer, whatever it is
     kind: ClassVar[str] = "STATE"
 
 

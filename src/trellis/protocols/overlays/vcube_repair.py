@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from trellis.protocols.overlays.vcube_packets import Fill, State
+from trellis.protocols.overlays.vcube_packets import Fill, State, Uns
 from trellis.protocols.parts.log import Log
 from trellis.words import Message, NodeId, Origin, Topic, Vector
 
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from trellis.protocols.overlays.vcube import Membership, VCube
 
 FILL_BYTES_MAX = 1 << 19
+NEVER_HAD = 1 << 62
 TIMER = "repair"
 
 
@@ -45,7 +46,7 @@ class Repair:
             self.stir(topic)
 
     def end(self, topic: Topic) -> None:
-        self.log.forget(topic)
+        """I have left. What I have of the topic stays for those who missed it, until there is no room for it."""
         self.turns.pop(topic, None)
         for key in [key for key in self.refused if key[0] == topic]:
             del self.refused[key]
@@ -87,16 +88,25 @@ class Repair:
         """Per origin, up to which number I have everything; None where I owe and am owed nothing."""
         return dict(state.seen.upto) if self.delay and state.is_in() else None
 
-    def compare(self, sender: NodeId, state: Membership, told: State) -> None:
-        """Somebody told me where it stands."""
-        topic, mine = told.id.topic, self.vector(state)
-        if mine is None or told.vector is None:
+    def compare(self, sender: NodeId, state: Membership | None, told: State) -> None:
+        """Somebody told me where it stands. I help if I can, also after I left."""
+        topic = told.id.topic
+        if told.vector is None or topic not in self.log.held:
             return
-        self.help(sender, topic, told.vector)
-        if any(seq > mine.get(origin, 0) for origin, seq in told.vector.items()):
-            self.overlay.tell_state(sender, topic)
+        self.help(sender, topic, told.vector, told.asks)
+        if state is not None:
+            self.ask_if_behind(sender, state, topic, told.vector)
 
-    def help(self, sender: NodeId, topic: Topic, vector: Vector) -> None:
+    def compare_with_leaver(self, state: Membership, leaver: Uns) -> None:
+        """Whoever leaves may be the only one who still has something."""
+        self.ask_if_behind(leaver.id.source, state, leaver.id.topic, leaver.vector)
+
+    def ask_if_behind(self, other: NodeId, state: Membership, topic: Topic, vector: Vector) -> None:
+        mine = self.vector(state)
+        if mine is not None and any(seq > mine.get(origin, 0) for origin, seq in vector.items()):
+            self.overlay.tell_state(other, topic)
+
+    def help(self, sender: NodeId, topic: Topic, vector: Vector, asked: bool) -> None:
         found, size = self.log.beyond(topic, vector), 0
         given: list[Message] = []
         for message in found:
@@ -105,7 +115,7 @@ class Repair:
                 break
             given.append(message)
         gone = self.log.gone(topic, vector)
-        if given or gone:
+        if given or gone or asked:
             id = self.overlay.state_id(topic)
             self.overlay.send(sender, Fill(id, tuple(given), gone, len(given) < len(found)))
 
@@ -118,23 +128,26 @@ class Repair:
             return
         for message in fill.messages:
             self.overlay.take(state, message)
-        for origin, seq in fill.gone.items():
-            if seq > state.seen.upto.get(origin, 0):
-                self.ask_another(sender, state, topic, origin, seq)
         if fill.more:
             self.overlay.tell_state(sender, topic)
+            return
+        for origin, seq in fill.gone.items():
+            if seq > state.seen.upto.get(origin, 0):
+                self.refused.setdefault((topic, origin), {})
+        for origin in [origin for t, origin in self.refused if t == topic]:
+            self.refused[topic, origin][sender] = fill.gone.get(origin, NEVER_HAD)
+            self.ask_another(state, topic, origin)
 
-    def ask_another(self, sender: NodeId, state: Membership, topic: Topic, origin: Origin, seq: int) -> None:
-        """This one cannot help: ask the next member that was not asked yet. When none is left, it is a gap."""
-        refused = self.refused.setdefault((topic, origin), {})
-        refused[sender] = seq
+    def ask_another(self, state: Membership, topic: Topic, origin: Origin) -> None:
+        """Ask the next member that was not asked yet. When none is left, what is missing is a gap."""
+        refused, upto = self.refused[topic, origin], state.seen.upto.get(origin, 0)
+        lost = min(refused.values())
         others = [j for j in sorted(state.view.members) if j not in refused and j != self.overlay.me]
-        if others:
-            self.overlay.tell_state(others[0], topic)
+        if others and lost > upto:
+            self.overlay.tell_state(others[0], topic, asks=True)
             return
         del self.refused[topic, origin]
-        upto, lost = state.seen.upto.get(origin, 0), min(refused.values())
-        if lost > upto:
+        if upto < lost < NEVER_HAD:
             state.seen.give_up(origin, lost)
             floor = self.log.floor[topic]
             floor[origin] = max(lost, floor.get(origin, 0))

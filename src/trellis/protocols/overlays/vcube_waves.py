@@ -4,7 +4,8 @@ Source:   VCube-PS, Algorithm 2, lines 40-61 and 95-98 (`vcube.py` says what the
 Promises: a wave comes back to its root when everybody has it whom the nodes on the way can reach. A node that refuses
           its subtree, or is suspected while it owes an answer, is passed over: the next one of its cluster takes the
           subtree, and nobody waits for the dead.
-Departs:  a node that is given the same wave again, because its parent was passed over, serves both askers at once.
+Departs:  a node that is given the same wave again, because its parent was passed over, serves each asker for itself:
+          a subtree waits only for smaller ones, so two nodes that ask each other cannot wait for each other.
 """
 
 from __future__ import annotations
@@ -21,13 +22,13 @@ from trellis.words import MessageId, NodeId, Vector, merge
 
 
 class Pending:
-    """A wave that I passed on and that has not come back yet."""
+    """A wave that I passed on for somebody, and that has not come back yet."""
 
-    __slots__ = ("asked", "askers", "awaiting", "packet", "view")
+    __slots__ = ("asked", "asker", "awaiting", "packet", "view")
 
-    def __init__(self, packet: Wave, view: View | None, children: Children) -> None:
+    def __init__(self, packet: Wave, asker: NodeId | None, view: View | None, children: Children) -> None:
         self.packet = packet
-        self.askers: list[tuple[NodeId, int]] = []  # whom I owe an answer, each for a height; none: I am the root
+        self.asker = asker  # None: I am the root
         self.view = view  # by which it is passed on, also after I left; None for SUB, which goes to every node
         self.awaiting = set(children)
         self.asked = set(children)  # those who have answered included
@@ -38,8 +39,8 @@ class Gathering(Pending):
 
     __slots__ = ("ranks", "vector")
 
-    def __init__(self, packet: Wave, view: View | None, children: Children) -> None:
-        super().__init__(packet, view, children)
+    def __init__(self, packet: Wave, asker: NodeId | None, view: View | None, children: Children) -> None:
+        super().__init__(packet, asker, view, children)
         self.ranks: dict[NodeId, Rank] = {}
         self.vector: Vector = {}
 
@@ -52,14 +53,14 @@ class Waves(Overlay):
         self.dimension = dimension(place.size)
         self.population: Collection[NodeId] = {} if place.alone else range(place.size)  # whom I hold to be there
         self.down: set[NodeId] = set()  # whom I suspect; membership tests only
-        self.pending: dict[MessageId, Pending] = {}
+        self.pending: dict[MessageId, list[Pending]] = {}  # mostly one of each
 
     @abstractmethod
     def upon_returned(self, pending: Pending) -> None:
         """A wave of mine has come back."""
 
     @abstractmethod
-    def answer(self, pending: Gathering, height: int) -> Answer:
+    def answer(self, pending: Gathering) -> Answer:
         """What I and my subtree say to a membership change."""
 
     def everybody(self, height: int) -> Children:
@@ -73,71 +74,58 @@ class Waves(Overlay):
 
     def launch(self, packet: Wave, asker: NodeId | None, children: Children, view: View | None) -> None:
         """Pass a wave on; without children it has come back at once."""
-        pending = self.pending.get(packet.id) if children else None
-        if pending is None:
-            kind = Pending if isinstance(packet, Pub) else Gathering
-            pending = kind(packet, view, children)
-            if children:
-                self.pending[packet.id] = pending
-            fresh = children
-        else:
-            fresh = tuple(child for child in children if child not in pending.asked)
-            pending.awaiting.update(fresh)
-            pending.asked.update(fresh)
-        if asker is not None and (asker, packet.height) not in pending.askers:
-            pending.askers.append((asker, packet.height))
-        for child, height in fresh:
-            self.send(child, packet.at(height))
-        if not pending.awaiting:
+        kind = Pending if isinstance(packet, Pub) else Gathering
+        pending = kind(packet, asker, view, children)
+        if not children:
             self.complete(pending)
+            return
+        under_way = self.pending.get(packet.id)
+        if under_way is None:
+            self.pending[packet.id] = [pending]
+        else:  # it was given to me again, for a larger subtree or by somebody else
+            under_way.append(pending)
+        for child, height in children:
+            self.send(child, packet.at(height))
 
     def upon_ack(self, sender: NodeId, ack: Ack) -> None:
         """Lines 55-61."""
-        pending = self.pending.get(ack.id)
-        if pending is not None:
-            pending.awaiting.discard((sender, ack.height))
-            if not pending.awaiting:
-                self.complete(pending)
+        for pending in self.answered(sender, ack.id, ack.height):
+            self.complete_if_answered(pending)
 
     def upon_answer(self, sender: NodeId, answer: Answer) -> None:
         """Lines 55-61 for membership changes: gather what the subtree says."""
-        pending = self.answered(sender, answer.id, answer.height)
-        if isinstance(pending, Gathering):
-            for rank in answer.ranks:
-                pending.ranks[rank.node] = rank
-            merge(pending.vector, answer.vector)
+        for pending in self.answered(sender, answer.id, answer.height):
+            if isinstance(pending, Gathering):
+                for rank in answer.ranks:
+                    pending.ranks[rank.node] = rank
+                merge(pending.vector, answer.vector)
             self.complete_if_answered(pending)
 
     def upon_refuse(self, sender: NodeId, refusal: Refuse) -> None:
         """The child cannot serve its subtree: the next member of its cluster takes it over."""
-        pending = self.answered(sender, refusal.id, refusal.height)
-        if pending is None:
-            return
-        assert pending.view is not None, "nobody refuses a SUB"
-        pending.view.update([refusal.rank])
-        if isinstance(pending, Gathering):
-            merge(pending.vector, refusal.vector)
-        self.pass_over(pending, sender, refusal.height)
-        self.complete_if_answered(pending)
+        for pending in self.answered(sender, refusal.id, refusal.height):
+            assert pending.view is not None, "nobody refuses a SUB"
+            pending.view.update([refusal.rank])
+            if isinstance(pending, Gathering):
+                merge(pending.vector, refusal.vector)
+            self.pass_over(pending, sender, refusal.height)
+            self.complete_if_answered(pending)
 
-    def answered(self, sender: NodeId, id: MessageId, height: int) -> Pending | None:
-        """The wave that waited for this answer; None when none did. One child may answer for two subtrees."""
-        pending = self.pending.get(id)
-        if pending is None or (sender, height) not in pending.awaiting:
-            return None
-        pending.awaiting.remove((sender, height))
-        return pending
+    def answered(self, sender: NodeId, id: MessageId, height: int) -> list[Pending]:
+        """The waves that waited for this answer. One child may answer for two subtrees."""
+        answer = (sender, height)
+        waited = [pending for pending in self.pending.get(id, ()) if answer in pending.awaiting]
+        for pending in waited:
+            pending.awaiting.remove(answer)
+        return waited
 
     def expect_nothing_of(self, node: NodeId) -> None:
-        """A node is suspected: whoever stands next takes its subtrees over."""
-        for pending in list(self.pending.values()):
-            owed = sorted(height for child, height in pending.awaiting if child == node)
-            for height in owed:
+        """A node is suspected: whoever stands next takes its subtrees over, and it is owed no answer."""
+        for pending in [pending for under_way in self.pending.values() for pending in under_way]:
+            for height in sorted(height for child, height in pending.awaiting if child == node):
                 pending.awaiting.remove((node, height))
                 self.pass_over(pending, node, height)
-            pending.askers = [asker for asker in pending.askers if asker[0] != node] if pending.askers else []
-            if owed:
-                self.complete_if_answered(pending)
+            self.complete_if_answered(pending)
 
     def pass_over(self, pending: Pending, node: NodeId, height: int) -> None:
         s = subtree(self.me, node, height)
@@ -157,17 +145,17 @@ class Waves(Overlay):
     def complete(self, pending: Pending) -> None:
         """The whole subtree has it: tell whoever asked me, or go on if I am the root."""
         packet = pending.packet
-        if self.pending.get(packet.id) is pending:
-            del self.pending[packet.id]
-        if packet.id.origin == self.origin:
+        under_way = self.pending.get(packet.id)
+        if under_way is not None and pending in under_way:
+            under_way.remove(pending)
+            if not under_way:
+                del self.pending[packet.id]
+        if pending.asker is None:
             self.upon_returned(pending)
-            return
-        for asker, height in pending.askers:
-            if isinstance(pending, Gathering):
-                self.send(asker, self.answer(pending, height))
-            else:
-                self.send(asker, Ack(packet.id, height))
+        elif pending.asker not in self.down:
+            reply = self.answer(pending) if isinstance(pending, Gathering) else Ack(packet.id, packet.height)
+            self.send(pending.asker, reply)
 
     def views(self) -> list[View]:
         """Of waves under way. The topics' own come on top."""
-        return [pending.view for pending in self.pending.values() if pending.view is not None]
+        return [p.view for under_way in self.pending.values() for p in under_way if p.view is not None]
