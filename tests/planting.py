@@ -117,6 +117,47 @@ def never_confirm(rows: list[Row], random: Random) -> list[Row] | None:
     return [*rows[:at], Row(0, 5, 98, "subscribe", "a", 98, 0, -1, "", -1, 0, 0, 0), *rows[at:]]
 
 
+def row_about(node: int, kind: str, incarnation: int = 0) -> Row:
+    """A row about a node as a whole."""
+    return Row(0, 0, node, kind, "", node, incarnation, 0, "", -1, 0, 0, 0)
+
+
+def put_in(rows: list[Row], at: int, *new: Row) -> list[Row]:
+    when = rows[min(at, len(rows) - 1)].at
+    return [*rows[:at], *(row._replace(at=when) for row in new), *rows[at:]]
+
+
+def tell_of_a_gap(rows: list[Row], at: int, about: Row, count: int = 1) -> list[Row]:
+    return put_in(rows, at, about._replace(kind="gap", batch=count))
+
+
+def deliver_after_a_gap(rows: list[Row], random: Random) -> list[Row] | None:
+    n = random.choice(places(rows, "deliver") or [-1])
+    if n < 0:
+        return None
+    return tell_of_a_gap(rows, random.randint(0, n), rows[n]._replace(seq=max(0, rows[n].seq - 1)), 2)
+
+
+def die_and_go_on(rows: list[Row], random: Random) -> list[Row] | None:
+    """A node is said to have crashed or stopped, and delivers all the same; sometimes it is started anew meanwhile."""
+    n = random.choice(places(rows, "deliver") or [-1])
+    if n < 0:
+        return None
+    words = [row_about(rows[n].node, random.choice(["crash", "stop"])), row_about(rows[n].node, "start", 1)]
+    return put_in(rows, random.randint(0, n), *words[: random.choice([1, 2])])
+
+
+def start_anew_and_stutter(rows: list[Row], random: Random) -> list[Row] | None:
+    """A new life is handed everything again, as it may be, and one of it twice."""
+    lives = {row.node for row in rows if row.kind == "deliver"}
+    if not lives:
+        return None
+    node = random.choice(sorted(lives))
+    again = [row for row in rows if row.node == node and row.kind in ("subscribe", "confirm", "unsubscribe", "deliver")]
+    last = max(n for n, row in enumerate(again) if row.kind == "deliver")
+    return put_in(rows, len(rows), row_about(node, "crash"), row_about(node, "start", 1), *again, again[last])
+
+
 # Not violations, but logs that an audit must read as its twin does.
 
 
@@ -164,6 +205,43 @@ def leave_out_rows(rows: list[Row], random: Random) -> list[Row] | None:
     return [row for row in rows if random.random() < 0.9]
 
 
+def excuse_by_a_gap(rows: list[Row], random: Random) -> list[Row] | None:
+    """What never came, or is held back, was announced; sometimes for another message, or at another node."""
+    spoilt = random.choice([drop_a_delivery, hold_one_back, take_it_for_an_old_one])(rows, random)
+    if spoilt is None:
+        return None
+    left = {row[2:8] for row in spoilt if row.kind == "deliver"}
+    gone = next(row for row in rows if row.kind == "deliver" and row[2:8] not in left)
+    if random.random() < 0.2:
+        gone = gone._replace(**random.choice([{"node": gone.node ^ 1}, {"seq": gone.seq + 1}, {"incarnation": 1}]))
+    return tell_of_a_gap(spoilt, random.randint(0, len(spoilt)), gone, random.choice([1, 1, 3]))
+
+
+def crash(rows: list[Row], random: Random) -> list[Row] | None:
+    """A node dies for good: nothing of it comes afterwards, and what it had sent may be lost."""
+    if not rows:
+        return None
+    node, at = random.choice(sorted({row.node for row in rows})), random.randint(0, len(rows))
+    after = [row for row in rows[at:] if row.node != node]
+    if random.random() < 0.5:
+        after = [row for row in after if row.source != node or row.kind not in ("deliver", "receive")]
+    return put_in([*rows[:at], *after], at, row_about(node, random.choice(["crash", "crash", "stop"])))
+
+
+def crash_and_come_back(rows: list[Row], random: Random) -> list[Row] | None:
+    """What a node lived through after some moment it lived through in another life; what it publishes then is new."""
+    if not rows:
+        return None
+    node, at = random.choice(sorted({row.node for row in rows})), random.randint(0, len(rows))
+    before = {row[4:8] for row in rows[:at] if row.source == node}
+    after = [row._replace(incarnation=1) if row.source == node and row[4:8] not in before else row for row in rows[at:]]
+    again = [row for row in rows[:at] if row.node == node and row.kind in ("subscribe", "confirm", "deliver")]
+    if random.random() < 0.5:
+        random.shuffle(again)
+    words = [row_about(node, random.choice(["crash", "stop"])), row_about(node, "start", 1)]
+    return put_in([*rows[:at], *after], at, *words[random.choice([0, 0, 1]) :], *again)
+
+
 # Which audit must notice each planting, at least somewhere.
 VIOLATIONS: dict[Planting, str] = {
     drop_a_delivery: "lost",
@@ -176,6 +254,9 @@ VIOLATIONS: dict[Planting, str] = {
     invert_a_pair: "total",
     forget_the_middle: "causal",
     never_confirm: "stuck",
+    deliver_after_a_gap: "uninvited",
+    die_and_go_on: "uninvited",
+    start_anew_and_stutter: "duplicate",
 }
 ODDITIES: tuple[Planting, ...] = (
     come_back_without_a_word,
@@ -184,4 +265,7 @@ ODDITIES: tuple[Planting, ...] = (
     live_again,
     count_in_strides,
     leave_out_rows,
+    excuse_by_a_gap,
+    crash,
+    crash_and_come_back,
 )

@@ -41,7 +41,10 @@ def world() -> World:
         made.traces[f"sound-{seed}"] = shorter(sound, seed)
         random = Random(seed)
         rows = list(made.traces[f"sound-{seed}"].rows())
-        for plant in [list(VIOLATIONS)[seed % len(VIOLATIONS)], *([random.choice(ODDITIES)] if seed % 5 == 0 else [])]:
+        for plant in [
+            list(VIOLATIONS)[seed % len(VIOLATIONS)],
+            *([ODDITIES[seed // 3 % len(ODDITIES)]] if seed % 3 == 0 else []),
+        ]:
             if (spoilt := plant(rows, random)) is not None:
                 name = f"{plant.__name__}-{seed}"
                 made.traces[name] = trace_of(spoilt)

@@ -48,7 +48,7 @@ def assert_hits_are_what_was_owed(trace: Trace) -> None:
         book = Logbook(trace.rows())
         found = hits(trace, quiet)
         assert found.owed == checked(trace.rows(), quiet)
-        assert found.made == sum((node, id) in book.delivered for node, id, _ in book.owed(quiet))
+        assert found.made == sum((s.life, id) in book.delivered for _, id, s in book.owed(quiet))
 
 
 @pytest.mark.parametrize("odd", ODDITIES)

@@ -63,15 +63,38 @@ def test_the_recorder_lays_out_what_was_written_row_by_row() -> None:
     a, b = MessageId((4, 1), "x", 1), MessageId((2, 0), "y", -3)
     recorder = Recorder()
     recorder.happened("publish", 3, 4, a)
-    arrival = recorder.sent(3, 4, Parcel(a, (Message(a, b""), Message(a, b""))), 2, 5, 105)
-    recorder.happened("spread", 4, 2, b, 7, 9)
+    arrival = recorder.sent(3, 4, Parcel(a, (Message(a, b""), Message(next_to(a), b"", count=3))), 2, 5, 105)
+    recorder.happened("settle", 4, 2, b, 7, 9)
+    recorder.happened("suspect", 5, 2, MessageId((4, 1), "", 0), peer=4)
     recorder.lines += arrival
     assert list(recorder.trace().rows()) == [
         Row(0, 3, 4, "publish", "x", 4, 1, 1, "", -1, 0, 0, 0),
-        Row(1, 3, 4, "send", "x", 4, 1, 1, "PUB", 2, 2, 2, 0),
-        Row(2, 4, 2, "spread", "y", 2, 0, -3, "", -1, 0, 7, 9),
-        Row(3, 105, 2, "receive", "x", 4, 1, 1, "PUB", 4, 0, 2, 0),
+        Row(1, 3, 4, "send", "x", 4, 1, 1, "PUB", 2, 2, 4, 0),
+        Row(2, 4, 2, "settle", "y", 2, 0, -3, "", -1, 0, 7, 9),
+        Row(3, 5, 2, "suspect", "", 4, 1, 0, "", 4, 0, 0, 0),
+        Row(4, 105, 2, "receive", "x", 4, 1, 1, "PUB", 4, 0, 4, 0),
     ]
+
+
+def next_to(id: MessageId) -> MessageId:
+    return MessageId(id.origin, id.topic, id.seq + 1)
+
+
+HAPPENED = ["publish", "spread", "deliver", "skip", "settle", "gap", "confirm"]
+
+
+@given(st.lists(st.tuples(st.sampled_from(HAPPENED), st.sampled_from("xy"), st.integers(1, 9), st.integers(0, 4))))
+def test_a_line_about_many_messages_is_a_row_for_each_or_a_range(lines: list[tuple[str, str, int, int]]) -> None:
+    recorder, plain = Recorder(), []
+    for at, (kind, topic, seq, batch) in enumerate(lines):
+        recorder.happened(kind, at, 7, MessageId((3, 1), topic, seq), batch, 2)
+        each = range(max(1, batch)) if kind in ("publish", "spread", "deliver", "skip") else [None]
+        for n in each:
+            numbers = (seq, batch) if n is None else (seq + n, 0)
+            plain.append(Row(len(plain), at, 7, kind, topic, 3, 1, numbers[0], "", -1, 0, numbers[1], 2))
+    trace = recorder.trace()
+    assert list(trace.rows()) == plain
+    assert trace.digest() == trace_of(plain).digest()
 
 
 @pytest.mark.parametrize("seed", range(6))

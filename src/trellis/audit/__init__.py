@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable, Mapping
 
 from trellis.audit.causal import causal
 from trellis.audit.delivery import checked, lost, stuck
@@ -11,8 +11,9 @@ from trellis.audit.integrity import creation, duplicate, uninvited
 from trellis.audit.total import total
 from trellis.audit.witness import Witness
 from trellis.protocols import ORDERINGS
-from trellis.trace.rows import Row
+from trellis.trace.rows import OF_NODE, Row
 from trellis.trace.table import Trace
+from trellis.words import Topic
 
 AUDITS: dict[str, Callable[..., list[Witness]]] = {
     "creation": creation,
@@ -29,7 +30,7 @@ AUDITS: dict[str, Callable[..., list[Witness]]] = {
 SAYS = {
     "creation": "nothing is delivered that nobody published",
     "duplicate": "nothing is delivered twice",
-    "uninvited": "nothing is delivered to a node that is not subscribed",
+    "uninvited": "nothing is delivered to a node that is not subscribed, or was told of a gap",
     "fifo": "messages of one source are delivered in the order published",
     "causal": "nothing is delivered before what happened before it",
     "lost": "everything reaches every steady subscriber",
@@ -40,10 +41,18 @@ SAYS = {
 # What each ordering promises; a run is judged by what it promised.
 PROMISES = {name: ordering.audits for name, ordering in ORDERINGS.items()}
 
-NEEDED_KINDS = ("publish", "deliver", "receive", "skip", "settle", "subscribe", "confirm", "unsubscribe")
+NEEDED_KINDS = (
+    *("publish", "deliver", "receive", "skip", "settle", "gap"),
+    *("subscribe", "confirm", "unsubscribe", *OF_NODE),
+)
+
+Excused = Mapping[str, Collection[Topic]]  # per audit, the topics whose ordering does not promise it
+NOBODY: Excused = {}
 
 
-def judge(trace: Trace, promises: Iterable[str], quiet: bool = True) -> dict[str, list[Witness]]:
+def judge(
+    trace: Trace, promises: Iterable[str], quiet: bool = True, excused: Excused = NOBODY
+) -> dict[str, list[Witness]]:
     """Every witness against every promise, by name.
 
     `quiet`: the run went on until nothing was left to happen. If it was cut short, what is stuck cannot be judged, and
@@ -52,10 +61,11 @@ def judge(trace: Trace, promises: Iterable[str], quiet: bool = True) -> dict[str
     rows = needed_rows(trace)
     found = {}
     for name in promises:
+        judged = [row for row in rows if row.topic not in excused[name]] if excused.get(name) else rows
         if name == "lost":
-            found[name] = lost(rows, quiet)
+            found[name] = lost(judged, quiet)
         elif name != "stuck" or quiet:
-            found[name] = AUDITS[name](rows)
+            found[name] = AUDITS[name](judged)
     return found
 
 
@@ -64,9 +74,14 @@ def pairs_checked(trace: Trace, quiet: bool = True) -> int:
     return checked(needed_rows(trace), quiet)
 
 
+def gaps_told(trace: Trace) -> int:
+    """How many messages applications were told not to wait for. No promise is broken by them, but they are counted."""
+    return int(trace.of_kind("gap").numbers("batch").sum())
+
+
 def needed_rows(trace: Trace) -> list[Row]:
     """Acknowledgements and membership packets tell the audits nothing."""
     return [row for row in trace.of_kind(*NEEDED_KINDS).rows() if row.kind != "receive" or row.batch > 0]
 
 
-__all__ = ["AUDITS", "PROMISES", "SAYS", "Witness", "judge", "pairs_checked"]
+__all__ = ["AUDITS", "NOBODY", "PROMISES", "SAYS", "Excused", "Witness", "gaps_told", "judge", "pairs_checked"]

@@ -5,6 +5,11 @@ Promises: finds every delivery of a message after one that it happened before, o
 
 A message's *past* is everything on its topic that its publisher had published or delivered when it published, and the
 pasts of all that. Numbers of one origin on one topic grow, so a past is one number per origin: a vector.
+
+The past of a publisher is that of its present life: a new one has forgotten what the former delivered. If its new
+subscription's cut covers that, it knows *of* it; but nobody read it, so nothing follows from it. A message that was
+announced as a gap enters no past by that: the application never saw it. Nor does a gap excuse what comes too late: a
+message may be left out, and what followed it then comes without it, but it may not come afterwards.
 """
 
 from __future__ import annotations
@@ -14,11 +19,13 @@ from collections.abc import Iterable
 import numpy as np
 import numpy.typing as npt
 
+from trellis.audit.lives import Life, lived
 from trellis.audit.witness import Witness, id_of, in_order
 from trellis.trace.rows import Row
-from trellis.words import MessageId, NodeId, Origin, Topic
+from trellis.words import MessageId, Origin, Topic
 
 Past = npt.NDArray[np.int64]
+Lived = list[tuple[Life, Row]]
 
 
 class Pasts:
@@ -29,20 +36,20 @@ class Pasts:
         self.origins = origins
         self.column = {origin: n for n, origin in enumerate(origins)}
         self.of_message: dict[MessageId, Past] = {}
-        self.of_node: dict[NodeId, Past] = {}
+        self.of_life: dict[Life, Past] = {}
 
     def nothing(self) -> Past:
         return np.full(len(self.origins), -1, np.int64)
 
-    def publish(self, node: NodeId, id: MessageId) -> None:
-        past = self.of_node.setdefault(node, self.nothing())
+    def publish(self, life: Life, id: MessageId) -> None:
+        past = self.of_life.setdefault(life, self.nothing())
         self.of_message.setdefault(id, past.copy())
         column = self.column[id.origin]
         past[column] = max(past[column], id.seq)
 
-    def deliver(self, node: NodeId, id: MessageId) -> Past:
+    def deliver(self, life: Life, id: MessageId) -> Past:
         """Learn a message; its past comes back."""
-        past = self.of_node.setdefault(node, self.nothing())
+        past = self.of_life.setdefault(life, self.nothing())
         of_message = self.of_message.get(id)
         if of_message is None:
             of_message = self.nothing()  # nobody has published it yet: the creation audit says whether anybody does
@@ -61,47 +68,47 @@ class Pasts:
         ]
 
 
-def topics_of(rows: Iterable[Row], birth: str = "publish") -> dict[Topic, list[Row]]:
+def topics_of(rows: Iterable[Row], birth: str = "publish") -> dict[Topic, Lived]:
     """The rows of each topic by which messages are born and delivered, in order."""
-    found: dict[Topic, list[Row]] = {}
-    for row in rows:
+    found: dict[Topic, Lived] = {}
+    for life, row in lived(rows):
         if row.kind in (birth, "deliver"):
-            found.setdefault(row.topic, []).append(row)
+            found.setdefault(row.topic, []).append((life, row))
     return found
 
 
-def pasts_of(topic: Topic, rows: list[Row]) -> Pasts:
-    return Pasts(topic, sorted({(row.source, row.incarnation) for row in rows}))
+def pasts_of(topic: Topic, rows: Lived) -> Pasts:
+    return Pasts(topic, sorted({(row.source, row.incarnation) for _, row in rows}))
 
 
 def causal(rows: Iterable[Row]) -> list[Witness]:
     """A message delivered after another one that it happened before."""
     found: list[Witness] = []
-    for topic, lived in topics_of(rows).items():
-        found += causal_on(topic, lived)
+    for topic, told in topics_of(rows).items():
+        found += causal_on(topic, told)
     return in_order(found)
 
 
-def causal_on(topic: Topic, rows: list[Row]) -> list[Witness]:
+def causal_on(topic: Topic, rows: Lived) -> list[Witness]:
     pasts = pasts_of(topic, rows)
-    owed: dict[NodeId, Past] = {}  # the union of the pasts of all that a node has delivered
-    delivered: dict[NodeId, list[tuple[MessageId, Past]]] = {}  # with its past as known at that moment
-    had: set[tuple[NodeId, MessageId]] = set()
+    owed: dict[Life, Past] = {}  # the union of the pasts of all that a node has delivered
+    delivered: dict[Life, list[tuple[MessageId, Past]]] = {}  # with its past as known at that moment
+    had: set[tuple[Life, MessageId]] = set()
     found = []
-    for row in rows:
+    for life, row in rows:
         id, node = id_of(row), row.node
         if row.kind == "publish":
-            pasts.publish(node, id)
+            pasts.publish(life, id)
             continue
-        before = owed.setdefault(node, pasts.nothing())
+        before = owed.setdefault(life, pasts.nothing())
         column = pasts.column[id.origin]
-        mine = delivered.setdefault(node, [])
-        if id.seq <= before[column] and (node, id) not in had:
+        mine = delivered.setdefault(life, [])
+        if id.seq <= before[column] and (life, id) not in had:
             later = next(other for other, past in mine if past[column] >= id.seq)
             says = f"node {node} delivered {later} before {id}, which happened before it"
             found.append(Witness("causal", row.at, node, id, later, says))
-        past = pasts.deliver(node, id)
+        past = pasts.deliver(life, id)
         np.maximum(before, past, out=before)
         mine.append((id, past))
-        had.add((node, id))
+        had.add((life, id))
     return found

@@ -4,6 +4,10 @@ Promises: *lost* - a subscriber whose subscription was confirmed before the publ
           message was settled (or, if it never was, to the end of the run), never got it, or dropped what it got.
           *stuck* - a node that is subscribed at the end got a message and neither delivered nor dropped it; or its
           subscription was never confirmed.
+          A node's subscriptions end when it crashes, stops or starts anew: a dead node holds nothing, and waits for no
+          confirmation. What a crashed source had not settled is owed to nobody: who could still pass it on may have
+          died with it. A message is neither lost nor stuck where the application was told of a gap in its place: that
+          is the difference between a loss and a silent loss (verdicts count the gaps).
 Assumes:  the run went on until nothing was left to happen (`quiet`). A run that was cut short owes only what it had
           settled, and cannot be judged for what is stuck: it may have been about to be delivered.
 """
@@ -13,9 +17,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator
 
+from trellis.audit.lives import Gaps, Life, lived
 from trellis.audit.witness import Witness, id_of, ids_of, in_order
 from trellis.trace.rows import Row
-from trellis.words import MessageId, NodeId, Time, Topic
+from trellis.words import MessageId, NodeId, Origin, Time, Topic
 
 Place = tuple[NodeId, Topic]
 
@@ -23,7 +28,8 @@ Place = tuple[NodeId, Topic]
 class Subscription:
     """One subscription of one node to one topic, as the rows tell it."""
 
-    def __init__(self, since: Row) -> None:
+    def __init__(self, life: Life, since: Row) -> None:
+        self.life = life
         self.since = since
         self.confirmed: Row | None = None
         self.left: Row | None = None
@@ -41,18 +47,21 @@ class Logbook:
     def __init__(self, rows: Iterable[Row]) -> None:
         self.published: dict[MessageId, Row] = {}
         self.settled: dict[MessageId, Row] = {}
-        self.delivered: dict[tuple[NodeId, MessageId], Row] = {}
+        self.crashed: set[Origin] = set()
+        self.delivered: dict[tuple[Life, MessageId], Row] = {}
+        self.gaps = Gaps()
         self.subscriptions: dict[Place, list[Subscription]] = {}
+        self.topics: dict[NodeId, list[Topic]] = {}  # that a node was ever subscribed to
         self.end: Time = 0
-        for row in rows:
-            self.note(row)
+        for life, row in lived(rows):
+            self.note(life, row)
 
-    def note(self, row: Row) -> None:
+    def note(self, life: Life, row: Row) -> None:
         place = (row.node, row.topic)
         self.end = row.at
         match row.kind:
             case "deliver":
-                self.delivered[row.node, id_of(row)] = row
+                self.delivered[life, id_of(row)] = row
             case "receive":
                 if (current := self.current(place)) is not None:
                     for id in ids_of(row):
@@ -69,16 +78,32 @@ class Logbook:
             case "subscribe":
                 if (current := self.current(place)) is not None:  # a node that came back without a word
                     current.left = row
-                self.subscriptions.setdefault(place, []).append(Subscription(row))
+                self.begin(life, row)
             case "confirm":
-                current = self.current(place)
-                if current is None:  # it stands since before the run
-                    current = Subscription(row)
-                    self.subscriptions.setdefault(place, []).append(current)
+                current = self.current(place) or self.begin(life, row)  # a new one stands since before the run
                 current.confirmed = current.confirmed or row
             case "unsubscribe":
                 if (current := self.current(place)) is not None:
                     current.left = row
+            case "gap":
+                self.gaps.tell(life, row)
+            case "crash" | "stop" | "start":
+                self.end_all(row)
+
+    def begin(self, life: Life, row: Row) -> Subscription:
+        listed = self.subscriptions.setdefault((row.node, row.topic), [])
+        if not listed:
+            self.topics.setdefault(row.node, []).append(row.topic)
+        listed.append(Subscription(life, row))
+        return listed[-1]
+
+    def end_all(self, row: Row) -> None:
+        """A life of a node is over."""
+        if row.kind == "crash":
+            self.crashed.add((row.source, row.incarnation))
+        for topic in self.topics.get(row.node, []):
+            if (current := self.current((row.node, topic))) is not None:
+                current.left = row
 
     def current(self, place: Place) -> Subscription | None:
         """The subscription that has not ended."""
@@ -99,7 +124,7 @@ class Logbook:
             by_topic.setdefault(topic, []).extend(confirmed)
         for id, published in self.published.items():
             settled = self.settled.get(id)
-            if settled is None and not quiet:
+            if settled is None and (not quiet or id.origin in self.crashed):
                 continue
             for node, subscription in by_topic.get(id.topic, []):
                 assert subscription.confirmed is not None
@@ -107,13 +132,17 @@ class Logbook:
                 if stayed and subscription.confirmed.position < published.position:
                     yield node, id, subscription
 
+    def accounts_for(self, subscription: Subscription, id: MessageId) -> bool:
+        """The application got the message, or was told that it will not."""
+        return (subscription.life, id) in self.delivered or self.gaps.told(subscription.life, id)
+
 
 def lost(rows: Iterable[Row], quiet: bool = True) -> list[Witness]:
     """A message that never came to a steady subscriber."""
     book = Logbook(rows)
     found = []
     for node, id, subscription in book.owed(quiet):
-        if (node, id) not in book.delivered and not subscription.holds(id):
+        if not book.accounts_for(subscription, id) and not subscription.holds(id):
             at = book.published[id].at
             skipped = " (it came, and was taken for an old one)" if id in subscription.received else ""
             says = f"node {node} was subscribed all the time and never got {id}, published at {at}{skipped}"
@@ -127,7 +156,7 @@ def stuck(rows: Iterable[Row]) -> list[Witness]:
     found = []
     for (node, topic), subscription in book.standing():
         for id, row in subscription.received.items():
-            if (node, id) not in book.delivered and subscription.holds(id):
+            if not book.accounts_for(subscription, id) and subscription.holds(id):
                 says = f"node {node} received {id} at {row.at} and still holds it back at the end, {book.end}"
                 found.append(Witness("stuck", row.at, node, id, None, says))
         if subscription.confirmed is None:

@@ -114,7 +114,7 @@ class Diagnosis:
 
     def delivered_since(self, node: NodeId, id: MessageId, since: int) -> bool:
         """A delivery in an earlier subscription does not help: leaving forgets it (line 34)."""
-        delivered = self.book.delivered.get((node, id))
+        delivered = self.book.delivered.get(((node, 0), id))  # no schedule of the printed form has crashes
         return delivered is not None and delivered.position > since
 
     def past(self, id: MessageId) -> list[MessageId]:
@@ -123,10 +123,10 @@ class Diagnosis:
         pasts = self.pasts.get(id.topic)
         if pasts is None:
             pasts = self.pasts[id.topic] = pasts_of(id.topic, lived)
-            for row in lived:
-                (pasts.publish if row.kind == "spread" else pasts.deliver)(row.node, id_of(row))
+            for life, row in lived:
+                (pasts.publish if row.kind == "spread" else pasts.deliver)(life, id_of(row))
         numbers: dict[Origin, list[int]] = {}
-        for row in lived:
+        for _, row in lived:
             if row.kind == "spread":
                 numbers.setdefault((row.source, row.incarnation), []).append(row.seq)
         return pasts.members(pasts.of_message[id], numbers) if id in pasts.of_message else []

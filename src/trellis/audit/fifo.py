@@ -1,23 +1,28 @@
-"""FIFO: messages of one source on one topic are delivered in the order in which they were published."""
+"""FIFO: messages of one source on one topic are delivered in the order in which they were published.
+
+A gap excuses no inversion: it says that numbers are left out, and the ones around them still go up. A life of a node is
+judged alone: the next one may begin again further down.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 
+from trellis.audit.lives import Life, lived
 from trellis.audit.witness import Witness, id_of, in_order
 from trellis.trace.rows import Row
-from trellis.words import MessageId, NodeId, Origin, Topic
+from trellis.words import MessageId, Origin, Topic
 
 
 def fifo(rows: Iterable[Row]) -> list[Witness]:
     """A message delivered after a later one of the same origin and topic."""
-    latest: dict[tuple[NodeId, Origin, Topic], MessageId] = {}
+    latest: dict[tuple[Life, Origin, Topic], MessageId] = {}
     found = []
-    for row in rows:
+    for life, row in lived(rows):
         if row.kind != "deliver":
             continue
         id = id_of(row)
-        key = (row.node, id.origin, id.topic)
+        key = (life, id.origin, id.topic)
         before = latest.get(key)
         if before is not None and id.seq < before.seq:
             says = f"node {row.node} delivered {id} after {before}, which was published later"

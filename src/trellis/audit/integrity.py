@@ -1,12 +1,18 @@
-"""No creation, no duplicate, nothing uninvited: what is delivered was published, once, and is wanted."""
+"""No creation, no duplicate, nothing uninvited: what is delivered was published, once, and is wanted.
+
+A message of a source that crashed is no creation: it was published, though nobody was owed it. What comes after the
+application was told of a gap in its place is uninvited: nobody waits for it any more, and somebody may have acted on
+that. It is no duplicate, for it comes only once.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 
+from trellis.audit.lives import Gaps, Life, lived
 from trellis.audit.witness import Witness, id_of, in_order
-from trellis.trace.rows import Row
-from trellis.words import MessageId, NodeId, Time
+from trellis.trace.rows import OF_NODE, Row
+from trellis.words import MessageId, NodeId, Time, Topic
 
 
 def creation(rows: Iterable[Row]) -> list[Witness]:
@@ -26,14 +32,14 @@ def creation(rows: Iterable[Row]) -> list[Witness]:
 
 
 def duplicate(rows: Iterable[Row]) -> list[Witness]:
-    """A message delivered twice at one node."""
-    first: dict[tuple[NodeId, MessageId], Time] = {}
+    """A message delivered twice in one life of a node: a new life may be handed again what the former one got."""
+    first: dict[tuple[Life, MessageId], int] = {}
     found = []
-    for row in rows:
+    for life, row in lived(rows):
         if row.kind != "deliver":
             continue
         id = id_of(row)
-        before = first.setdefault((row.node, id), row.position)
+        before = first.setdefault((life, id), row.position)
         if before != row.position:
             says = f"node {row.node} delivered {id} again (rows {before} and {row.position})"
             found.append(Witness("duplicate", row.at, row.node, id, None, says))
@@ -41,18 +47,27 @@ def duplicate(rows: Iterable[Row]) -> list[Witness]:
 
 
 def uninvited(rows: Iterable[Row]) -> list[Witness]:
-    """A delivery at a node whose application is not subscribed to the topic, by its last word."""
-    inside: set[tuple[NodeId, str]] = set()
+    """A delivery at a node whose application is not subscribed to the topic, by its last word, or was told of a gap."""
+    inside: dict[NodeId, set[Topic]] = {}
+    gaps = Gaps()
     found = []
-    for row in rows:
-        place = (row.node, row.topic)
-        match row.kind:
-            case "subscribe" | "confirm":
-                inside.add(place)
-            case "unsubscribe":
-                inside.discard(place)
-            case "deliver" if place not in inside:
-                id = id_of(row)
+    for life, row in lived(rows):
+        topics = inside.setdefault(row.node, set())
+        if row.kind in ("subscribe", "confirm"):
+            topics.add(row.topic)
+        elif row.kind == "unsubscribe":
+            topics.discard(row.topic)
+        elif row.kind in OF_NODE:
+            topics.clear()
+        elif row.kind == "gap":
+            gaps.tell(life, row)
+        elif row.kind == "deliver":
+            id = id_of(row)
+            if row.topic not in topics:
                 says = f"node {row.node} delivered {id} though it is not subscribed to {row.topic}"
-                found.append(Witness("uninvited", row.at, row.node, id, None, says))
+            elif gaps.told(life, id):
+                says = f"node {row.node} delivered {id} after it had told of a gap in its place"
+            else:
+                continue
+            found.append(Witness("uninvited", row.at, row.node, id, None, says))
     return in_order(found)

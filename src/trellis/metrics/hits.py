@@ -6,11 +6,13 @@ Promises: the pairs are those of `audit.delivery.Logbook.owed` (a twin test hold
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import NamedTuple
 
 import numpy as np
 
 from trellis.metrics.latency import number_messages, spread_out
+from trellis.trace.rows import OF_NODE
 from trellis.trace.table import Numbers, Trace
 
 NEVER = np.iinfo(np.int64).max
@@ -29,26 +31,47 @@ def hits(trace: Trace, quiet: bool = True) -> Hits:
     """Over all messages: a run that was cut short owes only what it had settled. What is told twice counts once."""
     tables = [spread_out(trace.of_kind(kind), "position") for kind in ("publish", "settle", "deliver")]
     published, settled, delivered = number_messages(tables)
+    lives = Lives(trace)
     ids, firsts = np.unique(published.id, return_index=True)
     births, topic_of = published.at[firsts], tables[0]["topic"][firsts]
+    orphaned = np.isin(origins_of(tables[0])[firsts], lives.crashed)
     until = np.full(1 + max(int(t.id.max(initial=0)) for t in (published, settled, delivered)), NEVER)
     np.minimum.at(until, settled.id, settled.at)
-    got = np.unique(delivered.id * WIDTH + delivered.node)
     owed = made = 0
     subscriptions = steady(trace)
+    who = lives.numbered(delivered.node, delivered.at), lives.numbered(subscriptions[1], subscriptions[2])
+    got = np.unique(delivered.id * WIDTH + who[0])
     for topic in np.unique(topic_of):
-        here = subscriptions[:, subscriptions[0] == topic]
-        node, confirmed, left = here[1][None, :], here[2][None, :], here[3][None, :]
+        of_place = subscriptions[0] == topic
+        here, life = subscriptions[:, of_place], who[1][of_place][None, :]
+        confirmed, left = here[2][None, :], here[3][None, :]
         of_topic = topic_of == topic
         for some in np.array_split(np.flatnonzero(of_topic), 1 + of_topic.sum() * here.shape[1] // CELLS_MAX):
             id, born = ids[some][:, None], births[some][:, None]
             due = (confirmed < born) & ((left == NEVER) | (left > until[id]))
-            if not quiet:
-                due &= until[id] != NEVER
-            pairs = (id * WIDTH + node)[due]
+            due &= (until[id] != NEVER) | (quiet & ~orphaned[some][:, None])
+            pairs = (id * WIDTH + life)[due]
             owed += len(pairs)
             made += found_in(got, pairs)
     return Hits(owed, made)
+
+
+class Lives:
+    """The lives of nodes, by arrays: audit/lives.py is the plain twin."""
+
+    def __init__(self, trace: Trace) -> None:
+        starts = trace.of_kind("start")
+        self.starts = np.sort(starts.numbers("node") * WIDTH + starts.numbers("position"))
+        crashes = trace.of_kind("crash")
+        self.crashed = origins_of({name: crashes.numbers(name) for name in ("source", "incarnation")})
+
+    def numbered(self, node: Numbers, position: Numbers) -> Numbers:
+        """A number for the life of a node at a position: no other life of any node has it."""
+        return np.asarray(node + np.searchsorted(self.starts, node * WIDTH + position, "right"))
+
+
+def origins_of(columns: Mapping[str, Numbers]) -> Numbers:
+    return np.asarray(columns["source"] * WIDTH + columns["incarnation"])
 
 
 def found_in(ascending: Numbers, wanted: Numbers) -> int:
@@ -58,13 +81,13 @@ def found_in(ascending: Numbers, wanted: Numbers) -> int:
     return int((ascending[at[known]] == wanted[known]).sum())
 
 
-WIDTH = 1 << 21  # more than there are nodes
+WIDTH = 1 << 32  # more than there are lives of nodes, or rows
 CELLS_MAX = 1 << 22  # pairs looked at together
 
 
 def steady(trace: Trace) -> Numbers:
     """Confirmed subscriptions, one column each: topic, node, and the positions of confirmation and of leaving."""
-    rows = trace.of_kind("subscribe", "confirm", "unsubscribe")
+    rows = trace.of_kind("subscribe", "confirm", "unsubscribe", *OF_NODE)
     codes, kinds = rows.words("kind")
     topics = rows.words("topic")[0]
     open_: dict[tuple[int, int], list[int]] = {}  # the subscription of each place that has not ended
@@ -75,8 +98,11 @@ def steady(trace: Trace) -> Numbers:
         if kind == "confirm":
             entry = open_.setdefault(place, [topic, node, int(NEVER), int(NEVER)])
             entry[2] = min(entry[2], position)
-        elif (ended := open_.pop(place, None)) is not None:  # it leaves, or comes back without a word
-            ended[3] = position
-            found.append(ended)
+            continue
+        over = [each for each in open_ if each[1] == node] if kind in OF_NODE else [place]
+        for each in over:  # it leaves, or comes back without a word
+            if (ended := open_.pop(each, None)) is not None:
+                ended[3] = position
+                found.append(ended)
     found += open_.values()
     return np.array(found, np.int64).reshape(-1, 4).T

@@ -113,15 +113,16 @@ def hits(trace: DataFrame, quiet: bool = True) -> DataFrame:
     """One row per run: deliveries `owed` to steady subscribers, `made`, and their `hit_ratio`."""
     from pyspark.sql import functions as F
 
-    from trellis.pipeline.audit.columns import MESSAGE, of_kind
+    from trellis.pipeline.audit.columns import AT_PLACE, living, of_kind, starts_of
     from trellis.pipeline.audit.delivery import owed_to, subscriptions
     from trellis.pipeline.audit.integrity import messages
 
+    trace = living(trace, starts_of(trace))
     subscribers = subscriptions(trace)
     born, steady = owed_to(subscribers, messages(trace), quiet)
-    due = born.join(subscribers, ["run", "topic"]).where(steady).select(*MESSAGE, "node")
-    got = of_kind(trace, "deliver").select(*MESSAGE, "node").distinct().withColumn("got", F.lit(1))
-    owed = due.join(got, [*MESSAGE, "node"], "left").groupBy("run")
+    due = born.join(subscribers, ["run", "topic"]).where(steady).select(*AT_PLACE)
+    got = of_kind(trace, "deliver").select(*AT_PLACE).distinct().withColumn("got", F.lit(1))
+    owed = due.join(got, AT_PLACE, "left").groupBy("run")
     found = owed.agg(F.count(F.lit(1)).alias("owed"), F.count("got").alias("made"))
     return found.withColumn("hit_ratio", F.col("made") / F.col("owed"))
 

@@ -201,7 +201,8 @@ class FaultyHost(Host):
         if self.told.pop(number) != (wire.session, self.incarnations[node]) or wire.broken != suspects:
             return False
         kind = "suspect" if suspects else "restore"
-        self.recorder.met(kind, self.now, node, peer, self.incarnations[peer])
+        life = MessageId((peer, self.incarnations[peer]), "", 0)
+        self.recorder.happened(kind, self.now, node, life, peer=peer)
         return True
 
     # Nodes

@@ -58,6 +58,11 @@ KINDS = {
     "restore": "the node can reach its peer again, or for the first time; incarnation is the peer's",
 }
 
+# Kinds with one row per message: a host may write one line for many (`batch`), and the trace has them one by one.
+ONE_BY_ONE = frozenset({"publish", "spread", "deliver", "skip"})
+# Kinds about a node as a whole. Each of them ends what it was subscribed to; `start` begins its next life.
+OF_NODE = ("crash", "stop", "start")
+
 
 class Row(NamedTuple):
     """One row, as the plain audits read it. The fields are those of COLUMNS (a test holds them together)."""

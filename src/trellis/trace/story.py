@@ -49,6 +49,10 @@ def tell(row: Row) -> str:
             what = f"spread, following {row.barrier} message{'' if row.barrier == 1 else 's'}"
         case "settle":
             what = f"settle{batch}: every confirmed subscriber has it"
+        case "gap":
+            what = f"gap{batch}: its application was told that it will not come"
+        case "suspect" | "restore":
+            what = f"{row.kind} {row.peer}"
         case _:
             what = row.kind
     return f"t={row.at:<8} node {row.node:<5} {what}"

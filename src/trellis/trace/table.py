@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from trellis.trace.rows import COLUMNS, Column, Row, arrow_schema, arrow_type
+from trellis.trace.rows import COLUMNS, ONE_BY_ONE, Column, Row, arrow_schema, arrow_type
 from trellis.words import MessageId, NodeId, Packet, Time
 
 Numbers = npt.NDArray[np.int64]
@@ -117,18 +117,39 @@ class Recorder:
         self.lines += PACK(at, departure - at, SEND, node, id, kind, to, batch, 0)
         return PACK(arrival, 0, RECEIVE, to, id, kind, node, batch, 0)
 
-    def happened(self, kind: str, at: Time, node: NodeId, id: MessageId, batch: int = 0, barrier: int = 0) -> None:
-        self.lines += PACK(at, 0, self.kinds[kind], node, self.ids[id], 0, -1, batch, barrier)
-
-    def met(self, kind: str, at: Time, node: NodeId, peer: NodeId, incarnation: int) -> None:
-        """A peer was suspected or restored."""
-        id = self.ids[MessageId((peer, incarnation), "", 0)]
-        self.lines += PACK(at, 0, self.kinds[kind], node, id, 0, peer, 0, 0)
+    def happened(
+        self, kind: str, at: Time, node: NodeId, id: MessageId, batch: int = 0, barrier: int = 0, peer: NodeId = -1
+    ) -> None:
+        """Something about the `batch` messages from `id` on, or about `peer`."""
+        self.lines += PACK(at, 0, self.kinds[kind], node, self.ids[id], 0, peer, batch, barrier)
 
     def trace(self) -> Trace:
         """Lay the lines out as columns."""
         lines = np.frombuffer(self.lines, LINE)
-        return Trace(table(lines, list(self.ids), list(self.kinds), list(self.packet_kinds)))
+        return Trace(one_by_one(table(lines, list(self.ids), list(self.kinds), list(self.packet_kinds))))
+
+
+def one_by_one(table: pa.Table) -> pa.Table:
+    """A line about several messages becomes one row for each, where audits want one row per message."""
+    codes = table.column("kind").combine_chunks()
+    single = [code for code, kind in enumerate(codes.dictionary.to_pylist()) if kind in ONE_BY_ONE]
+    batch = table.column("batch").to_numpy()
+    counted = np.isin(codes.indices.to_numpy(), single) & (batch > 0)
+    if not counted.any():
+        return table
+    times = np.where(counted, batch, 1).astype(np.int64)
+    of_row = np.repeat(np.arange(len(times)), times)
+    wide = table.take(pa.array(of_row))
+    number = np.arange(len(of_row)) - np.repeat(np.cumsum(times) - times, times)
+    changed = {
+        "position": np.arange(len(of_row)),
+        "seq": wide.column("seq").to_numpy() + number,
+        "batch": np.where(counted, 0, batch)[of_row].astype(np.int32),
+    }
+    for name, cells in changed.items():
+        column = wide.schema.get_field_index(name)
+        wide = wide.set_column(column, wide.schema.field(column), pa.array(cells))
+    return wide
 
 
 def table(lines: Lines, ids: list[MessageId], kinds: list[str], packet_kinds: list[str]) -> pa.Table:

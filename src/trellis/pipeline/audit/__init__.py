@@ -12,21 +12,24 @@ from functools import cached_property
 from pathlib import Path
 
 from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
 
+from trellis.audit import NOBODY, Excused
 from trellis.pipeline.audit import causal, delivery, fifo, integrity, total
-from trellis.pipeline.audit.columns import kept
+from trellis.pipeline.audit.columns import kept, living, starts_of
 
 
 class Case:
     """A trace with what several audits ask of it: its messages and its subscriptions, computed once."""
 
-    def __init__(self, trace: DataFrame, quiet: bool, work: Path) -> None:
+    def __init__(self, trace: DataFrame, quiet: bool, work: Path, excused: Excused = NOBODY) -> None:
         """`work` is an empty directory. It must stay until the witnesses have been read."""
-        self.trace = trace
+        self.trace = living(trace, kept(starts_of(trace), work, "starts"))
         self.quiet = quiet
         self.work = work
-        self.messages = kept(integrity.messages(trace), work, "messages")
-        self.subscriptions = kept(delivery.subscriptions(trace), work, "subscriptions")
+        self.excused = excused
+        self.messages = kept(integrity.messages(self.trace), work, "messages")
+        self.subscriptions = kept(delivery.subscriptions(self.trace), work, "subscriptions")
 
     @cached_property
     def steps(self) -> DataFrame:
@@ -34,22 +37,27 @@ class Case:
 
     def witnesses(self, audit: str) -> DataFrame:
         """Every witness against one promise."""
-        trace, said, work = self.trace, self.messages, self.work
+        work, let_off = self.work, sorted(self.excused.get(audit, ()))
+
+        def judged(table: DataFrame) -> DataFrame:
+            return table.where(~F.col("topic").isin(let_off)) if let_off else table
+
+        trace, said = judged(self.trace), judged(self.messages)
         match audit:
             case "creation":
                 return integrity.creation(trace, said, work)
             case "duplicate":
-                return integrity.duplicate(trace, self.steps, work)
+                return integrity.duplicate(trace, judged(self.steps), work)
             case "uninvited":
                 return integrity.uninvited(trace, work)
             case "fifo":
-                return fifo.fifo(self.steps)
+                return fifo.fifo(judged(self.steps))
             case "causal":
                 return causal.causal(trace, said, work)
             case "lost":
-                return delivery.lost(trace, said, self.subscriptions, self.steps, self.quiet, work)
+                return delivery.lost(trace, said, judged(self.subscriptions), judged(self.steps), self.quiet, work)
             case "stuck":
-                return delivery.stuck(trace, self.subscriptions, work)
+                return delivery.stuck(trace, judged(self.subscriptions), work)
             case "total":
                 return total.total(trace, said, work)
         raise KeyError(audit)
@@ -59,7 +67,9 @@ class Case:
         return delivery.checked(self.subscriptions, self.messages, self.quiet)
 
 
-def judge(trace: DataFrame, promises: Iterable[str], quiet: bool, work: Path) -> dict[str, DataFrame]:
+def judge(
+    trace: DataFrame, promises: Iterable[str], quiet: bool, work: Path, excused: Excused = NOBODY
+) -> dict[str, DataFrame]:
     """Every witness against every promise, by name; `stuck` is missing where the run was cut short (not `quiet`)."""
-    case = Case(trace, quiet, work)
+    case = Case(trace, quiet, work, excused)
     return {name: case.witnesses(name) for name in promises if name != "stuck" or quiet}

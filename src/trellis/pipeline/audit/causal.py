@@ -50,12 +50,13 @@ def causal(trace: DataFrame, said: DataFrame, work: Path) -> DataFrame:
 
     listed = numbered(said).select("number", *CELLS, F.coalesce("published", F.lit(int(NEVER))).alias("published"))
     through_tasks(listed, ["number"], CELLS, work, "catalogue", partial(catalogue_topics, work))
+    who = (F.col("node") + F.col("life") * (1 << 32)).alias("who")  # one life of one node
     lives = numbered(lives_of_publishers(trace, work)).select(
-        "number", "node", (F.col("kind") == "publish").cast("int").alias("publishes"), *CELLS, "position"
+        "number", who, (F.col("kind") == "publish").cast("int").alias("publishes"), *CELLS, "position"
     )
     through_tasks(lives, ["number"], ["position"], work, "lives", partial(follow_topics, work))
-    delivered = numbered(of_kind(trace, "deliver")).select("number", "node", *CELLS, "position", "at")
-    through_tasks(delivered, ["number", "node"], ["position"], work, "delivered", partial(check_nodes, work))
+    delivered = numbered(of_kind(trace, "deliver")).select("number", "node", who, *CELLS, "position", "at")
+    through_tasks(delivered, ["number", "who"], ["position"], work, "delivered", partial(check_nodes, work))
     found = findings(trace, work, "late", LATE).join(F.broadcast(topics), "number")
     before = (" delivered ", name("other_"), " before ", name(), ", which happened before it")
     return witnesses("causal", found.withColumn("other_topic", F.col("topic")), "node ", F.col("node"), *before)
@@ -63,7 +64,7 @@ def causal(trace: DataFrame, said: DataFrame, work: Path) -> DataFrame:
 
 def lives_of_publishers(trace: DataFrame, work: Path) -> DataFrame:
     """What nodes published and delivered up to their last publication on a topic: nothing else is in any past."""
-    place = ["run", "topic", "node"]
+    place = ["run", "topic", "node", "life"]
     last = of_kind(trace, "publish").groupBy(*place).agg(F.max("position").alias("last"))
     publishers = kept(last, work, "publishers")
     return of_kind(trace, "publish", "deliver").join(publishers, place).where("position <= last")
@@ -82,7 +83,7 @@ def follow_topics(work: Path, file: Path) -> None:
 def check_nodes(work: Path, file: Path) -> None:
     late = Findings(work / "late" / file.name, LATE)
     at_hand = 0
-    for (number, _), parts in by_key(file, "number", "node"):
+    for (number, _), parts in by_key(file, "number", "who"):
         if number != at_hand:
             at_hand, catalogue = number, Catalogue(work / f"{number}.messages.npy")
             path = work / f"{number}.pasts.npy"

@@ -9,11 +9,14 @@ from pyspark.sql import functions as F
 
 from trellis.audit import NEEDED_KINDS, Witness
 from trellis.pipeline.tables import address, pattern
+from trellis.trace.rows import OF_NODE
 from trellis.words import MessageId
 
 ORIGIN = ["run", "topic", "source", "incarnation"]  # one life of one publisher on one topic of one run
 MESSAGE = [*ORIGIN, "seq"]
 OTHER = ["other_topic", "other_source", "other_incarnation", "other_seq"]
+PLACE = ["run", "node", "topic"]
+AT_PLACE = ["node", "life", *MESSAGE]  # a message in one life of one node
 WITNESS = ["audit", "run", "at", "node", *MESSAGE[1:], *OTHER, "says"]
 IN_ORDER = ["at", "node", "source", "incarnation", "topic", "seq", "says"]  # as audit.witness.in_order has it
 TYPES = dict(zip(OTHER, ("string", "int", "int", "bigint"), strict=True))
@@ -32,6 +35,41 @@ def carried(trace: DataFrame, *kinds: str) -> DataFrame:
     """One row per message that a row of these kinds concerns: numbered one after the other from the first."""
     numbers = F.sequence(F.col("seq"), F.col("seq") + F.col("batch") - 1)
     return of_kind(trace, *kinds).where("batch > 0").withColumn("seq", F.explode(numbers))
+
+
+def starts_of(trace: DataFrame) -> DataFrame:
+    """One row per node that was ever started: the positions at which it was."""
+    return of_kind(trace, "start").groupBy("run", "node").agg(F.collect_list("position").alias("starts"))
+
+
+def living(trace: DataFrame, starts: DataFrame) -> DataFrame:
+    """The trace with the `life` of its node in which each row lies, as audit/lives.py has it. `starts` is small."""
+    so_far = F.size(F.filter("starts", lambda start: start <= F.col("position")))
+    life = F.when(F.col("starts").isNull(), 0).otherwise(so_far)
+    return trace.join(F.broadcast(starts), ["run", "node"], "left").withColumn("life", life).drop("starts")
+
+
+def membership(trace: DataFrame) -> DataFrame:
+    """What was said of each subscription; the end of a node's life is a last word on each of its own."""
+    cells = ["run", "node", "life", "position", "at", "source", "incarnation", "seq"]
+    said = of_kind(trace, "subscribe", "confirm", "unsubscribe").select(*cells, "topic", "kind")
+    over = of_kind(trace, *OF_NODE).select(*cells, F.lit("unsubscribe").alias("kind"))
+    return said.unionByName(over.join(said.select(*PLACE).distinct(), ["run", "node"]))
+
+
+def gaps_in(trace: DataFrame) -> DataFrame:
+    """What applications were told not to wait for: numbers from `low` up to, but not, `high`; told at a position."""
+    numbers = (F.col("seq").alias("low"), (F.col("seq") + F.col("batch")).alias("high"))
+    return of_kind(trace, "gap").select("node", "life", *ORIGIN, *numbers, F.col("position").alias("told"))
+
+
+def in_gaps(table: DataFrame, gaps: DataFrame, how: str, after: bool = False) -> DataFrame:
+    """Messages at nodes by whether they were told as gaps (`left_semi`) or not (`left_anti`); or told before."""
+    one, other = table.alias("one"), gaps.alias("gap")
+    same = [F.col(f"one.{cell}") == F.col(f"gap.{cell}") for cell in ("node", "life", *ORIGIN)]
+    within = (F.col("one.seq") >= F.col("gap.low")) & (F.col("one.seq") < F.col("gap.high"))
+    told = [F.col("one.position") > F.col("gap.told")] if after else []
+    return one.join(other, [*same, within, *told], how)
 
 
 def name(prefix: str = "") -> Column:

@@ -7,22 +7,33 @@ from pathlib import Path
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
-from trellis.pipeline.audit.columns import MESSAGE, ORIGIN, carried, kept, name, needed, of_kind, witnesses
+from trellis.pipeline.audit.columns import (
+    AT_PLACE,
+    ORIGIN,
+    PLACE,
+    carried,
+    gaps_in,
+    in_gaps,
+    kept,
+    membership,
+    name,
+    needed,
+    of_kind,
+    witnesses,
+)
 
-PLACE = ["run", "node", "topic"]
-AT_PLACE = ["node", *MESSAGE]
+IN_LIFE = [*PLACE, "life"]
 
 
 def subscriptions(trace: DataFrame) -> DataFrame:
     """One row per subscription of one node to one topic: since when, confirmed when, left when (positions)."""
     by_position = Window.partitionBy(*PLACE).orderBy("position")
-    words = of_kind(trace, "subscribe", "confirm", "unsubscribe").select(
-        *PLACE, "position", "at", "kind", "source", "incarnation", "seq"
-    )
     nobody = F.coalesce(F.lag("kind").over(by_position), F.lit("unsubscribe")) == "unsubscribe"
     starts = (F.col("kind") == "subscribe") | ((F.col("kind") == "confirm") & nobody)
-    numbered = words.withColumn("starts", starts).withColumn(
-        "number", F.sum(F.col("starts").cast("int")).over(by_position)
+    numbered = (
+        membership(trace)
+        .withColumn("starts", starts)
+        .withColumn("number", F.sum(F.col("starts").cast("int")).over(by_position))
     )
     first = {cell: F.min_by(cell, "position").alias(f"since_{cell}") for cell in ("at", "source", "incarnation", "seq")}
     whole = (
@@ -31,6 +42,7 @@ def subscriptions(trace: DataFrame) -> DataFrame:
         .agg(
             F.min("position").alias("since"),
             *first.values(),
+            F.min_by("life", "position").alias("life"),
             F.min(F.when(F.col("kind") == "confirm", F.col("position"))).alias("confirmed"),
             F.min(F.when(F.col("kind") == "unsubscribe", F.col("position"))).alias("left"),
         )
@@ -41,7 +53,9 @@ def subscriptions(trace: DataFrame) -> DataFrame:
 
 def owed_to(subscriber: DataFrame, said: DataFrame, quiet: bool) -> tuple[DataFrame, Column]:
     """The messages that must reach somebody, and when one of them must reach a subscriber beside it."""
-    born = said.where("published IS NOT NULL" if quiet else "published IS NOT NULL AND settled IS NOT NULL")
+    born = said.where(
+        "published IS NOT NULL AND " + ("(settled IS NOT NULL OR NOT crashed)" if quiet else "settled IS NOT NULL")
+    )
     stayed = F.col("left").isNull() | F.coalesce(F.col("left") > F.col("settled"), F.lit(False))
     return born, (F.col("confirmed") < F.col("published")) & stayed
 
@@ -58,28 +72,28 @@ def lost(
     """A message that never came to a steady subscriber. `said` and `stepped` are what `messages` and `steps` gave.
 
     What a node never got of an origin was left out at some step, or lies above the highest number that it delivered,
-    and did not come late. Such gaps are few where little is lost.
+    and did not come late. Such holes are few where little is lost.
     """
     born, owed = owed_to(subscribers, said, quiet)
     ends = born.groupBy(*ORIGIN).agg((F.min("seq") - 1).alias("low"), (F.max("seq") + 1).alias("upto"))
-    highest = of_kind(trace, "deliver").groupBy("node", *ORIGIN).agg(F.max("seq").alias("highest"))
+    highest = of_kind(trace, "deliver").groupBy("node", "life", *ORIGIN).agg(F.max("seq").alias("highest"))
     above = (
         subscribers.where("confirmed IS NOT NULL")
-        .select(*PLACE)
+        .select(*IN_LIFE)
         .distinct()
         .join(ends, ["run", "topic"])
-        .join(highest, ["node", *ORIGIN], "left")
-        .select("node", *ORIGIN, F.coalesce("highest", "low").alias("after"), "upto")
+        .join(highest, ["node", "life", *ORIGIN], "left")
+        .select("node", "life", *ORIGIN, F.coalesce("highest", "low").alias("after"), "upto")
     )
     left_out = stepped.where("before IS NULL OR seq > before + 1").select(
-        "node", *ORIGIN, F.coalesce("before", F.lit(-1)).alias("after"), F.col("seq").alias("upto")
+        "node", "life", *ORIGIN, F.coalesce("before", F.lit(-1)).alias("after"), F.col("seq").alias("upto")
     )
-    gaps = above.unionByName(left_out).where("upto > after + 1")
+    holes = above.unionByName(left_out).where("upto > after + 1")
     missing = kept(
-        gaps.join(born, ORIGIN)
+        holes.join(born, ORIGIN)
         .where("seq > after AND seq < upto")
         .join(stepped.where("seq < before").select(*AT_PLACE), AT_PLACE, "left_anti")
-        .join(subscribers.drop("number"), PLACE)
+        .join(subscribers.drop("number"), IN_LIFE)
         .where(owed)
         .select(*AT_PLACE, "published_at", "since", "left"),
         work,
@@ -93,7 +107,8 @@ def lost(
         .agg(F.sum("copies").alias("copies"), F.max(F.col("copies") > 0).alias("came"))
     )
     found = (
-        missing.join(copies, [*AT_PLACE, "since"], "left")
+        in_gaps(missing, gaps_in(trace), "left_anti")
+        .join(copies, [*AT_PLACE, "since"], "left")
         .where("coalesce(copies, 0) <= 0")
         .withColumnRenamed("published_at", "at")
     )
@@ -116,10 +131,10 @@ def stuck(trace: DataFrame, subscribers: DataFrame, work: Path) -> DataFrame:
     """
     standing = subscribers.where("left IS NULL")
     held = copies_of(trace).join(standing.select(*PLACE, "since"), PLACE).where("position > since").drop("since")
-    somewhere = kept(held.select(*PLACE).distinct(), work, "held")  # a trace need not tell of packets
+    somewhere = kept(held.select(*IN_LIFE).distinct(), work, "held")  # a trace need not tell of packets
     delivered = (
         of_kind(trace, "deliver")
-        .join(somewhere, PLACE, "left_semi")
+        .join(somewhere, IN_LIFE, "left_semi")
         .select(*AT_PLACE, "position", "at", F.lit(None).cast("int").alias("copies"))
     )
     came = F.when(F.col("copies") > 0, F.col("position"))
@@ -135,11 +150,12 @@ def stuck(trace: DataFrame, subscribers: DataFrame, work: Path) -> DataFrame:
         .where("NOT delivered AND copies > 0")
         .join(F.broadcast(ends), "run")
     )
+    held_back = in_gaps(waiting, gaps_in(trace), "left_anti")
     back = (" received ", name(), " at ", F.col("at"), " and still holds it back at the end, ", F.col("end"))
     unconfirmed = standing.where("confirmed IS NULL").select(
         *PLACE, *(F.col(f"since_{cell}").alias(cell) for cell in ("at", "source", "incarnation", "seq"))
     )
     never = (" subscribed to ", F.col("topic"), " at ", F.col("at"), " and was never confirmed")
-    return witnesses("stuck", waiting, "node ", F.col("node"), *back).unionByName(
+    return witnesses("stuck", held_back, "node ", F.col("node"), *back).unionByName(
         witnesses("stuck", unconfirmed, "node ", F.col("node"), *never)
     )

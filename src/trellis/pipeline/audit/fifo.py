@@ -5,7 +5,7 @@ from __future__ import annotations
 from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
 
-from trellis.pipeline.audit.columns import MESSAGE, name, of_kind, witnesses
+from trellis.pipeline.audit.columns import AT_PLACE, name, of_kind, witnesses
 
 
 def steps(trace: DataFrame) -> DataFrame:
@@ -14,11 +14,11 @@ def steps(trace: DataFrame) -> DataFrame:
     Above `before` + 1: some were left out. At or below `before`: it comes late, or again. Where little goes wrong this
     is a small table, so that the sort of all deliveries, which is what costs, is done once for three audits.
     """
-    lives = Window.partitionBy("node", "source", "incarnation", "topic", "run")
+    lives = Window.partitionBy("node", "life", "source", "incarnation", "topic", "run")
     earlier = lives.orderBy("position").rowsBetween(Window.unboundedPreceding, -1)
     return (
         of_kind(trace, "deliver")
-        .select("node", *MESSAGE, "position", "at")
+        .select(*AT_PLACE, "position", "at")
         .withColumn("before", F.max("seq").over(earlier))
         .where("before IS NULL OR seq <> before + 1")
     )

@@ -7,22 +7,38 @@ from pathlib import Path
 from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
 
-from trellis.pipeline.audit.columns import MESSAGE, ORIGIN, carried, kept, name, of_kind, witnesses
+from trellis.pipeline.audit.columns import (
+    AT_PLACE,
+    MESSAGE,
+    PLACE,
+    carried,
+    gaps_in,
+    in_gaps,
+    kept,
+    membership,
+    name,
+    of_kind,
+    witnesses,
+)
 
 
 def messages(trace: DataFrame) -> DataFrame:
     """One row per message that was published or delivered: where its first publication and its settling stand.
 
-    An aggregate that shrinks before it is shuffled: as many rows as messages, not as deliveries.
+    An aggregate that shrinks before it is shuffled: as many rows as messages, not as deliveries. `crashed` is whether
+    its source did, in that life.
     """
     rows = of_kind(trace, "publish", "deliver").unionByName(carried(trace, "settle"))
     born = F.when(F.col("kind") == "publish", F.col("position"))
-    return rows.groupBy(*MESSAGE).agg(
+    ended = of_kind(trace, "crash").select("run", "source", "incarnation").distinct()
+    crashed = F.broadcast(ended.withColumn("crashed", F.lit(True)))
+    found = rows.groupBy(*MESSAGE).agg(
         F.min(born).alias("published"),
         F.min_by("at", born).alias("published_at"),
         F.min(F.when(F.col("kind") == "settle", F.col("position"))).alias("settled"),
         F.max(F.col("kind") == "deliver").alias("heard"),
     )
+    return found.join(crashed, ["run", "source", "incarnation"], "left").fillna(False, ["crashed"])
 
 
 def creation(trace: DataFrame, said: DataFrame, work: Path) -> DataFrame:
@@ -33,13 +49,13 @@ def creation(trace: DataFrame, said: DataFrame, work: Path) -> DataFrame:
 
 
 def duplicate(trace: DataFrame, stepped: DataFrame, work: Path) -> DataFrame:
-    """A message delivered twice at one node. `stepped` is what `steps` gave: what comes again does not come next."""
-    late = kept(stepped.where("seq <= before").select("node", *MESSAGE).distinct(), work, "late_or_again")
-    copies = Window.partitionBy("seq", "node", *ORIGIN).orderBy("position")
+    """A message delivered twice in a life. `stepped` is what `steps` gave: what comes again does not come next."""
+    late = kept(stepped.where("seq <= before").select(*AT_PLACE).distinct(), work, "late_or_again")
+    copies = Window.partitionBy(*AT_PLACE).orderBy("position")
     found = (
         of_kind(trace, "deliver")
-        .select("node", *MESSAGE, "position", "at")
-        .join(late, ["node", *MESSAGE], "left_semi")
+        .select(*AT_PLACE, "position", "at")
+        .join(late, AT_PLACE, "left_semi")
         .withColumns({"number": F.row_number().over(copies), "first": F.min("position").over(copies)})
         .where("number > 1")
     )
@@ -48,21 +64,30 @@ def duplicate(trace: DataFrame, stepped: DataFrame, work: Path) -> DataFrame:
 
 
 def uninvited(trace: DataFrame, work: Path) -> DataFrame:
-    """A delivery at a node whose application is not subscribed to the topic, by its last word."""
-    place = ["run", "node", "topic"]
-    words = of_kind(trace, "subscribe", "confirm", "unsubscribe")
-    until = F.lead("position").over(Window.partitionBy(*place).orderBy("position"))
+    """A delivery at a node whose application is not subscribed to the topic, by its last word, or was told of a gap."""
+    until = F.lead("position").over(Window.partitionBy(*PLACE).orderBy("position"))
     inside = kept(
-        words.select(*place, "kind", F.col("position").alias("since"), until.alias("until"))
+        membership(trace)
+        .select(*PLACE, "kind", F.col("position").alias("since"), until.alias("until"))
         .where("kind <> 'unsubscribe'")
         .drop("kind"),
         work,
         "inside",
     ).alias("inside")
-    delivered = of_kind(trace, "deliver").alias("d")
-    same = [F.col(f"d.{cell}") == F.col(f"inside.{cell}") for cell in place]
-    after = F.col("d.position") > F.col("inside.since")
-    before = F.col("inside.until").isNull() | (F.col("d.position") < F.col("inside.until"))
-    found = delivered.join(inside, [*same, after, before], "left_anti")
+    delivered = of_kind(trace, "deliver").select(*AT_PLACE, "position", "at")
+
+    def by_membership(table: DataFrame, how: str) -> DataFrame:
+        same = [F.col(f"d.{cell}") == F.col(f"inside.{cell}") for cell in PLACE]
+        after = F.col("d.position") > F.col("inside.since")
+        before = F.col("inside.until").isNull() | (F.col("d.position") < F.col("inside.until"))
+        return table.alias("d").join(inside, [*same, after, before], how)
+
     though = (" though it is not subscribed to ", F.col("topic"))
-    return witnesses("uninvited", found, "node ", F.col("node"), " delivered ", name(), *though)
+    strangers = by_membership(delivered, "left_anti")
+    given_up = in_gaps(delivered, kept(gaps_in(trace), work, "told"), "left_semi", after=True)
+    at_node = ("node ", F.col("node"), " delivered ", name())
+    return witnesses("uninvited", strangers, *at_node, *though).unionByName(
+        witnesses(
+            "uninvited", by_membership(given_up, "left_semi"), *at_node, " after it had told of a gap in its place"
+        )
+    )

@@ -63,11 +63,11 @@ def write_pasts(path: Path, catalogue: Catalogue, slices: Iterable[Slice]) -> No
     small = catalogue.seq.max(initial=0) < np.iinfo(np.int32).max
     shape = (len(catalogue), len(catalogue.origins))
     pasts = open_memmap(path, mode="w+", dtype=np.int32 if small else np.int64, shape=shape)
-    known: dict[int, Past] = {}  # of each node: what it has published and delivered, and the pasts of that
+    known: dict[int, Past] = {}  # of each life of a node: what it has published and delivered, and the pasts of that
     for rows in slices:
         numbers = catalogue.numbers(rows)
-        for node, learnt, said in stretches(rows["node"], rows["publishes"]):
-            mine = known.setdefault(node, np.zeros(shape[1], pasts.dtype))
+        for who, learnt, said in stretches(rows["who"], rows["publishes"]):
+            mine = known.setdefault(who, np.zeros(shape[1], pasts.dtype))
             learn(mine, pasts, catalogue, numbers[learnt], rows["position"][learnt])
             if said is not None:
                 number = numbers[said]
@@ -78,26 +78,26 @@ def write_pasts(path: Path, catalogue: Catalogue, slices: Iterable[Slice]) -> No
     pasts.flush()
 
 
-def stretches(node: Numbers, publishes: Numbers) -> Iterator[tuple[int, Numbers, int | None]]:
-    """A slice as (node, the rows that it delivered, the row at which it then published).
+def stretches(who: Numbers, publishes: Numbers) -> Iterator[tuple[int, Numbers, int | None]]:
+    """A slice as (one life of a node, the rows that it delivered, the row at which it then published).
 
-    In the order of the publications; what nodes delivered after their last one comes at the end.
+    In the order of the publications; what lives delivered after their last one comes at the end.
     """
-    order = np.argsort(node, kind="stable")
-    sorted_nodes = node[order]
+    order = np.argsort(who, kind="stable")
+    in_lives = who[order]
     said = np.flatnonzero(publishes[order])
-    begin = np.searchsorted(sorted_nodes, sorted_nodes[said])
+    begin = np.searchsorted(in_lives, in_lives[said])
     begin = np.maximum(begin, np.concatenate([[0], said[:-1] + 1])) if len(said) else begin
     for k in np.argsort(order[said]).tolist():
         row = int(order[said[k]])
-        yield int(node[row]), order[begin[k] : said[k]], row
-    nodes, starts = np.unique(sorted_nodes, return_index=True)
+        yield int(who[row]), order[begin[k] : said[k]], row
+    lives, starts = np.unique(in_lives, return_index=True)
     ends = np.append(starts[1:], len(order))
     last = np.searchsorted(said, ends) - 1
-    for k, name in enumerate(nodes.tolist()):
+    for k, life in enumerate(lives.tolist()):
         start = starts[k] if last[k] < 0 else max(starts[k], said[last[k]] + 1)
         if start < ends[k]:
-            yield name, order[start : ends[k]], None
+            yield life, order[start : ends[k]], None
 
 
 def learn(mine: Past, pasts: Past, catalogue: Catalogue, numbers: Numbers, positions: Numbers) -> None:
@@ -111,7 +111,7 @@ def learn(mine: Past, pasts: Past, catalogue: Catalogue, numbers: Numbers, posit
 
 
 class Debts:
-    """What one node owes its application: the union of the pasts of all that it has delivered on a topic.
+    """What one life of a node owes its application: the union of the pasts of all that it has delivered on a topic.
 
     Memory: one number per message and one per delivery of this node.
     """

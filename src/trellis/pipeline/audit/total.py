@@ -35,16 +35,16 @@ def total(trace: DataFrame, said: DataFrame, work: Path) -> DataFrame:
     in_run = F.row_number().over(Window.partitionBy("run").orderBy(*MESSAGE[1:])).cast("long")
     numbers = kept(said.where("heard").select(*MESSAGE, in_run.alias("number")), work, "numbers")
     delivered = of_kind(trace, "deliver")
-    in_all = F.row_number().over(Window.orderBy("run", "node")).cast("int")
-    lives = kept(delivered.select("run", "node").distinct().withColumn("life", in_all), work, "nodes")
+    in_all = F.row_number().over(Window.orderBy("run", "node", "life")).cast("int")
+    lives = kept(delivered.select("run", "node", "life").distinct().withColumn("who", in_all), work, "subscribers")
     orders = (
         delivered.join(numbers, MESSAGE)
-        .join(F.broadcast(lives), ["run", "node"])
-        .select("life", "number", "at", "position")
+        .join(F.broadcast(lives), ["run", "node", "life"])
+        .select("who", "number", "at", "position")
     )
-    through_tasks(orders, ["life"], ["position"], work, "orders", partial(write_orders, work))
-    one = lives.select("run", F.col("node").alias("node_one"), F.col("life").alias("one"))
-    two = lives.select("run", "node", F.col("life").alias("two"))
+    through_tasks(orders, ["who"], ["position"], work, "orders", partial(write_orders, work))
+    one = lives.select("run", F.col("node").alias("node_one"), F.col("who").alias("one"))
+    two = lives.select("run", "node", F.col("who").alias("two"))
     pairs = kept(one.join(two, "run").where("node_one < node"), work, "pairs")
     through_tasks(pairs.select("one", "two"), ["one", "two"], [], work, "compared", partial(compare, work))
     found = findings(trace, work, "inverted", INVERTED).join(pairs, ["one", "two"])
@@ -57,10 +57,10 @@ def total(trace: DataFrame, said: DataFrame, work: Path) -> DataFrame:
 
 
 def write_orders(work: Path, file: Path) -> None:
-    for (life,), parts in by_key(file, "life"):
+    for (who,), parts in by_key(file, "who"):
         cells = np.concatenate([np.stack([rows["number"], rows["at"]]) for rows in parts], axis=1)
         first = np.sort(np.unique(cells[0], return_index=True)[1])  # the first delivery of a message counts
-        np.save(work / f"{life}.order.npy", cells[:, first])
+        np.save(work / f"{who}.order.npy", cells[:, first])
 
 
 def compare(work: Path, file: Path) -> None:
