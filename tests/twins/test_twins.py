@@ -24,19 +24,25 @@ from trellis.words import Message, MessageId, Packet
 ORIGINS = [(1, 0), (2, 0), (2, 1)]
 
 
-@given(st.lists(st.tuples(st.sampled_from(ORIGINS), st.integers(1, 12), st.integers(0, 6)), max_size=60))
-def test_seen_is_a_set_of_numbers_that_forgets_what_it_can(calls: list[tuple[tuple[int, int], int, int]]) -> None:
+@given(st.lists(st.tuples(st.sampled_from([(0, 0), (1, 0), (1, 1)]), st.integers(0, 9), st.booleans()), max_size=60))
+def test_seen_is_a_set_of_numbers_that_forgets_what_it_can(calls: list[tuple[tuple[int, int], int, bool]]) -> None:
+    """Numbers come in portions: the n-th is of n % 3 + 1 numbers. Now and then what is missing is given up."""
     seen = Seen()
     plain: dict[tuple[int, int], set[int]] = {}
-    for origin, seq, since in calls:
+    for origin, n, gives_up in calls:
+        first = 1 + sum(k % 3 + 1 for k in range(n))
+        last = first + n % 3
         numbers = plain.setdefault(origin, set())
-        new = seq not in numbers and seq > since
-        if new:
-            numbers |= {*range(1, since + 1), seq}
-        assert seen.add(origin, seq, since) is new
+        if gives_up:
+            missing = {number for low, high in seen.give_up(origin, last) for number in range(low, high + 1)}
+            assert missing == set(range(1, last + 1)) - numbers
+            numbers |= missing
+        else:
+            assert seen.add(origin, first, last) is (first not in numbers)
+            numbers |= set(range(first, last + 1))
     for origin, numbers in plain.items():
-        kept = set(range(1, seen.upto.get(origin, 0) + 1)) | seen.ahead.get(origin, set())
-        assert kept == numbers
+        ahead = {number for low, high in seen.ahead.get(origin, {}).items() for number in range(low, high + 1)}
+        assert set(range(1, seen.upto.get(origin, 0) + 1)) | ahead == numbers
     assert all(seen.ahead.values()), "no empty gap is kept"
 
 

@@ -119,12 +119,12 @@ class VCube(Waves):
         """Membership from before the run: everybody is a member of version 1 in everybody's view."""
         if self.me in members:
             self.versions[topic] = 1
-            self.topics[topic] = Membership(View.standing(self.me, members, self.down), IN)
+            self.topics[topic] = Membership(View.standing(self.me, members, self.reach), IN)
             self.repair.begin(topic, {})
 
     def join(self, topic: Topic) -> None:
         """Algorithm 1, lines 4-8: start with a view of myself, and tell every node."""
-        state = self.topics[topic] = Membership(View(self.me, self.down), JOINING)
+        state = self.topics[topic] = Membership(View(self.me, self.reach), JOINING)
         state.departed = dict(self.left.get(topic, {}))
         rank = self.change_rank(topic, JOINING)
         height = self.dimension
@@ -326,9 +326,7 @@ class VCube(Waves):
 
     def upon_suspect(self, node: NodeId) -> None:
         """Whatever was on its way to it may be lost: others take its subtrees over, and nobody waits for it."""
-        if node in self.population:
-            self.population = {j: None for j in self.population if j != node}
-        self.down.add(node)
+        self.reach.remove(node)
         self.seat(node)
         self.expect_nothing_of(node)
         for topic in self.topics:
@@ -336,11 +334,9 @@ class VCube(Waves):
 
     def upon_restore(self, node: NodeId, incarnation: int) -> None:
         """It is there: in its old life, and lacks what it missed; or in a new one, and has joined nothing yet."""
-        if node in self.population and node not in self.down and incarnation > self.lives.get(node, 0):
+        if node in self.reach and incarnation > self.lives.get(node, 0):
             self.upon_suspect(node)
-        if node not in self.population:
-            self.population = {**dict.fromkeys(self.population), node: None}
-        self.down.discard(node)
+        self.reach.add(node)
         self.lives[node] = incarnation
         for view in self.every_view():
             rank = view.ranks.get(node)

@@ -148,8 +148,8 @@ class Repair:
             return
         del self.refused[topic, origin]
         if upto < lost < NEVER_HAD:
-            state.seen.give_up(origin, lost)
             floor = self.log.floor[topic]
             floor[origin] = max(lost, floor.get(origin, 0))
-            self.overlay.above.lacks(topic, origin, upto + 1, lost)
+            for first, last in state.seen.give_up(origin, lost):
+                self.overlay.above.lacks(topic, origin, first, last)
             self.stir(topic)

@@ -11,12 +11,13 @@ Departs:  a node that is given the same wave again, because its parent was passe
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 
 from trellis.machine import Place
 from trellis.protocols.layers import Overlay
 from trellis.protocols.overlays.vcube_packets import Ack, Answer, Pub, Refuse, Wave
 from trellis.protocols.parts.hypercube import dimension, first
+from trellis.protocols.parts.reach import Reach
 from trellis.protocols.parts.view import Children, Rank, View, subtree
 from trellis.words import MessageId, NodeId, Vector, merge
 
@@ -51,8 +52,7 @@ class Waves(Overlay):
     def __init__(self, place: Place) -> None:
         super().__init__(place)
         self.dimension = dimension(place.size)
-        self.population: Collection[NodeId] = {} if place.alone else range(place.size)  # whom I hold to be there
-        self.down: set[NodeId] = set()  # whom I suspect; membership tests only
+        self.reach = Reach(range(0 if place.alone else place.size))
         self.pending: dict[MessageId, list[Pending]] = {}  # mostly one of each
 
     @abstractmethod
@@ -68,7 +68,7 @@ class Waves(Overlay):
         return tuple(taker for s in range(1, height + 1) for taker in self.anybody(s))
 
     def anybody(self, s: int) -> Iterator[tuple[NodeId, int]]:
-        j = first(self.me, s, self.population)
+        j = first(self.me, s, self.reach)
         if j is not None:
             yield j, s - 1
 
@@ -152,7 +152,7 @@ class Waves(Overlay):
                 del self.pending[packet.id]
         if pending.asker is None:
             self.upon_returned(pending)
-        elif pending.asker not in self.down:
+        elif pending.asker in self.reach:
             reply = self.answer(pending) if isinstance(pending, Gathering) else Ack(packet.id, packet.height)
             self.send(pending.asker, reply)
 

@@ -36,14 +36,19 @@ class Seen:
         self.upto.setdefault(origin, 0)
         return True
 
-    def give_up(self, origin: Origin, upto: int) -> None:
-        """What is missing up to this number will not come any more."""
-        if upto > self.upto.get(origin, 0):
-            self.upto[origin] = upto
-            ahead = self.ahead.get(origin, {})
-            for first in [first for first in ahead if first <= upto]:
-                del ahead[first]
-            self.close(origin)
+    def give_up(self, origin: Origin, upto: int) -> list[tuple[int, int]]:
+        """What is missing up to this number will not come any more. These are the missing ones, first to last."""
+        after, missing = self.upto.get(origin, 0) + 1, []
+        ahead = self.ahead.get(origin, {})
+        for first in sorted(first for first in ahead if first <= upto):
+            if first > after:
+                missing.append((after, first - 1))
+            after = ahead.pop(first) + 1
+        if after <= upto:
+            missing.append((after, upto))
+        self.upto[origin] = max(upto, after - 1)
+        self.close(origin)
+        return missing
 
     def close(self, origin: Origin) -> None:
         """Let the watermark run over what came ahead."""

@@ -38,21 +38,21 @@ Children = tuple[tuple[NodeId, int], ...]  # each with the height of the subtree
 class View:
     """The newest rank of every node that one node ever heard of on a topic: at most one entry per node."""
 
-    __slots__ = ("down", "i", "members", "newcomers", "ranks", "shared", "trees")
+    __slots__ = ("i", "members", "newcomers", "ranks", "reach", "shared", "trees")
 
-    def __init__(self, i: NodeId, down: Container[NodeId] = ()) -> None:
+    def __init__(self, i: NodeId, reach: Container[NodeId]) -> None:
         self.i = i
-        self.down = down  # whom I suspect, on all topics: they keep their rank, and are given nothing
+        self.reach = reach  # on all topics: whom I cannot reach keeps its rank, and is given nothing
         self.ranks: dict[NodeId, Rank] = {}
-        self.members: dict[NodeId, None] = {}  # rank MEMBER and not down; a dict: its order is the same every time
-        self.newcomers: dict[NodeId, None] = {}  # rank NEWCOMER and not down
+        self.members: dict[NodeId, None] = {}  # rank MEMBER, and I reach it; a dict: its order is the same every time
+        self.newcomers: dict[NodeId, None] = {}  # rank NEWCOMER, and I reach it
         self.shared = False  # `ranks` and `members` are also other nodes': copy before the first change
         self.trees: dict[int, Children] = {}  # by height; forgotten when something changes
 
     @classmethod
-    def standing(cls, i: NodeId, members: tuple[NodeId, ...], down: Container[NodeId] = ()) -> View:
+    def standing(cls, i: NodeId, members: tuple[NodeId, ...], reach: Container[NodeId]) -> View:
         """Members from before the run, at version 1. All nodes share the tables until something changes."""
-        view = cls(i, down)
+        view = cls(i, reach)
         view.ranks, view.members = standing_tables(members)
         view.shared = True
         return view
@@ -74,7 +74,7 @@ class View:
         self.members.pop(node, None)
         self.newcomers.pop(node, None)
         rank = self.ranks.get(node)
-        if rank is None or node in self.down:
+        if rank is None or node not in self.reach:
             return
         if rank.rank == MEMBER:
             self.members[node] = None
