@@ -49,8 +49,9 @@ class Life(NamedTuple):
 
     @property
     def stopped(self) -> bool:
-        last = self.pieces[-1].table
-        return len(last) > 0 and last.column("kind")[-1].as_py() == "stop"
+        """Its last row says so; a segment that was begun after it may be empty."""
+        last = next((piece.table for piece in reversed(self.pieces) if len(piece.table)), None)
+        return last is not None and last.column("kind")[-1].as_py() == "stop"
 
 
 def is_cluster(directory: Path) -> bool:

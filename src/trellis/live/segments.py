@@ -102,7 +102,9 @@ def read(piece: Path) -> Piece | None:
 
 def read_segment(path: Path) -> Piece | None:
     raw = path.read_bytes()
-    if not raw.startswith(MAGIC[: len(raw)]):
+    if not raw.startswith(MAGIC):
+        if MAGIC.startswith(raw.rstrip(b"\0")):
+            return None
         raise TraceError(f"{path}: does not begin like a segment of a trace; it is not ours, move it elsewhere")
     bodies = frames(path, raw)
     try:
@@ -128,7 +130,7 @@ def frames(path: Path, raw: bytes) -> Iterator[memoryview]:
         if end > len(raw) or not any(view[at:]):  # a file system may leave zeros where a write was cut off
             return
         if crc32(body) != checksum:
-            if end == len(raw):
+            if not any(view[end:]):
                 return
             raise TraceError(f"{path}: damaged at byte {at}, and rows follow; bring it back from a copy")
         yield body
