@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from trellis.audit import AUDITS, PROMISES, judge, pairs_checked
+from trellis.audit import AUDITS, PROMISES, Excused, gaps_told, judge, pairs_checked
 from trellis.audit.witness import Witness
 from trellis.errors import TraceError
 from trellis.trace import store
@@ -20,6 +20,7 @@ class Verdict(NamedTuple):
     deliveries: int
     pairs_checked: int
     violations: dict[str, int]
+    gaps: int  # messages of which applications were told that they will not come
     witnesses: dict[str, list[Witness]]  # all, or only the first of each kind where the asker wanted no more
 
     @property
@@ -39,6 +40,7 @@ class Verdict(NamedTuple):
             "violations": self.violations,
             "not_judged": self.not_judged,
             "pairs_checked": self.pairs_checked,
+            "gaps": self.gaps,
             "witnesses": [w.as_dict() for witnesses in self.broken.values() for w in witnesses],
         }
 
@@ -47,18 +49,29 @@ def verdict_on(directory: Path, every: bool) -> Verdict:
     """Read a run and judge it, in memory."""
     trace, about = store.read(directory)
     asked = asked_of(directory, about, every)
-    found = judge(trace, asked, quiet=about["quiet"])
+    found = judge(trace, asked, about["quiet"], excused_of(about, every))
     pairs = pairs_checked(trace, quiet=about["quiet"])
     counts = {name: len(witnesses) for name, witnesses in found.items()}
-    return Verdict(directory, about, asked, len(trace.of_kind("deliver")), pairs, counts, found)
+    return Verdict(directory, about, asked, len(trace.of_kind("deliver")), pairs, counts, gaps_told(trace), found)
 
 
 def asked_of(directory: Path, about: dict[str, Any], every: bool) -> tuple[str, ...]:
-    """The audits that a run must stand: what its ordering promised, or every one."""
-    ordering = about["ordering"]
-    if ordering not in PROMISES:
-        raise TraceError(f"{directory}: run.json says ordering {ordering!r}; there are {', '.join(PROMISES)}")
+    """The audits that a run must stand: what its ordering promised, or those of its topics; or every one."""
+    orderings = sorted(set(about.get("orders", {}).values())) or [about["ordering"]]
+    for ordering in orderings:
+        if ordering not in PROMISES:
+            raise TraceError(f"{directory}: run.json says ordering {ordering!r}; there are {', '.join(PROMISES)}")
     match about.get("scenario"):
-        case {"stack": {"ordering": asked}} if asked != ordering:
-            raise TraceError(f"{directory}: run.json says ordering {ordering!r}, but its scenario {asked!r}; run again")
-    return tuple(AUDITS) if every else PROMISES[ordering]
+        case {"stack": {"ordering": asked}} if asked != about["ordering"]:
+            raise TraceError(
+                f"{directory}: run.json says ordering {about['ordering']!r}, but its scenario {asked!r}; run again"
+            )
+    promised = {audit for ordering in orderings for audit in PROMISES[ordering]}
+    return tuple(audit for audit in AUDITS if every or audit in promised)
+
+
+def excused_of(about: dict[str, Any], every: bool) -> Excused:
+    """Topics whose own ordering does not promise what another topic's does. One that is not named is not excused."""
+    orders = {} if every else about.get("orders", {})
+    found = {audit: frozenset(topic for topic in orders if audit not in PROMISES[orders[topic]]) for audit in AUDITS}
+    return {audit: topics for audit, topics in found.items() if topics}

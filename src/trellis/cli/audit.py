@@ -18,7 +18,8 @@ SHOWN_MAX = 10
 
 def command(
     directory: Annotated[
-        Path, typer.Argument(metavar="DIR", help="What `trellis run --out` wrote; with --spark also many runs.")
+        Path,
+        typer.Argument(metavar="DIR", help="What `trellis run --out` or a cluster wrote; with --spark also many runs."),
     ],
     every: Annotated[bool, typer.Option("--all", help="Check every promise, also those that were not made.")] = False,
     on_spark: Annotated[
@@ -34,12 +35,16 @@ def command(
     Exit code 0: all promises kept. 1: violations. 2: the trace cannot be read.
     """
     from trellis.errors import PipelineError
+    from trellis.live.collect import collect_cluster, is_cluster
 
+    if master is not None and not on_spark:
+        raise PipelineError(f"--master {master}: the plain audit runs in this process; add --spark")
+    if is_cluster(directory):
+        with err.status("collecting the traces of the nodes"):
+            directory = collect_cluster(directory)
     if not on_spark:
         from trellis.audit.verdict import verdict_on
 
-        if master is not None:
-            raise PipelineError(f"--master {master}: the plain audit runs in this process; add --spark")
         with err.status("auditing"):
             verdicts = [verdict_on(directory, every)]
     else:
@@ -81,6 +86,8 @@ def show(verdict: Verdict) -> None:
             out.print(f"    t={witness.at}: {witness.says}", markup=False)
         if count > SHOWN_MAX:
             out.print(f"    ... and {count - SHOWN_MAX} more (--json shows all)")
+    if verdict.gaps:
+        out.print(f"  {'gaps':<10} {verdict.gaps:,} times an application was told that a message will not come to it")
     for name in verdict.not_judged:
         out.print(f"  {name:<10} not judged: the run was cut short by its end")
     if verdict.broken:

@@ -31,6 +31,10 @@ def command(
     trace, about = store.read(directory)
     if len(trace.of_kind("spread")) == 0:
         raise TraceError(f"{directory}: nothing was published, so there is nothing to draw")
+    if "scenario" not in about:
+        raise TraceError(
+            f"{directory}: a live run, which has no scenario to draw; see `trellis audit` and `trellis story`"
+        )
     scenario = from_mapping(about["scenario"])
     past = Run(scenario, trace, about["engine"], about["events"], 0.0, about["quiet"])
     tree, story = question_and_reply(past)

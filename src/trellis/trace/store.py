@@ -91,6 +91,9 @@ def read_about(path: Path) -> dict[str, Any]:
             raise TraceError(
                 f"{path}: {key} = {about.get(key)!r}: expected a {kind.__name__}; run again to write it anew"
             )
+    orders = about.get("orders", {})
+    if not isinstance(orders, dict) or not all(isinstance(ordering, str) for ordering in orders.values()):
+        raise TraceError(f"{path}: orders = {orders!r}: expected an ordering for each topic; write it anew")
     return about
 
 

@@ -16,7 +16,8 @@ import pyarrow.parquet as pq
 from pyspark.sql import DataFrame, SparkSession, Window
 from pyspark.sql import functions as F
 
-from trellis.audit.verdict import Verdict, asked_of
+from trellis.audit import Excused
+from trellis.audit.verdict import Verdict, asked_of, excused_of
 from trellis.errors import PipelineError, TraceError
 from trellis.pipeline import tables
 from trellis.pipeline.audit import Case
@@ -89,19 +90,24 @@ def verdicts_on(
     asked = {run: asked_of(place, abouts[run], every) for run, place in runs.items()}
     say("starting Spark")
     spark = session(master, SETTINGS, heavy=True)
-    alike: dict[tuple[tuple[str, ...], bool], list[str]] = {}  # runs that are judged alike
+    alike: list[tuple[tuple[tuple[str, ...], bool, Excused], list[str]]] = []  # runs that are judged alike
     for run, about in abouts.items():
-        alike.setdefault((asked[run], about["quiet"]), []).append(run)
+        terms = (asked[run], about["quiet"], excused_of(about, every))
+        names = next((names for known, names in alike if known == terms), None)
+        if names is None:
+            alike.append((terms, names := []))
+        names.append(run)
     found: dict[str, Verdict] = {}
     with tempfile.TemporaryDirectory(prefix="trellis-audit-") as work, in_one_line("the audit"):
         trace = read(spark, directory, Path(work), sum(about["rows"] for about in abouts.values()))
-        for number, ((audits, quiet), names) in enumerate(alike.items()):
+        for number, ((audits, quiet, excused), names) in enumerate(alike):
             room = Path(work) / f"{number}"
             room.mkdir()
+            say("auditing: gathering the messages")
             chosen = trace if len(alike) == 1 else only(trace, names)
-            judged = judge_runs(chosen, audits, quiet, room, shown_max, say)
+            judged = judge_runs(Case(chosen, quiet, room, excused), audits, shown_max, say)
             for run in names:
-                found[run] = judged(Verdict(runs[run], abouts[run], audits, 0, 0, {}, {}), run)
+                found[run] = judged(Verdict(runs[run], abouts[run], audits, 0, 0, {}, 0, {}), run)
     return [found[run] for run in runs]
 
 
@@ -123,18 +129,18 @@ def only(trace: DataFrame, runs: list[str]) -> DataFrame:
 
 
 def judge_runs(
-    trace: DataFrame, audits: tuple[str, ...], quiet: bool, work: Path, shown_max: int | None, say: Said
+    case: Case, audits: tuple[str, ...], shown_max: int | None, say: Said
 ) -> Callable[[Verdict, str], Verdict]:
     """Judge runs that promised the same; what comes back fills in the verdict on one of them."""
-    say("auditing: gathering the messages")
-    case = Case(trace, quiet, work)
-    deliveries = counts(of_kind(trace, "deliver").groupBy("run").count())
+    deliveries = counts(of_kind(case.trace, "deliver").groupBy("run").count())
+    told = of_kind(case.trace, "gap").groupBy("run")
+    gaps = counts(told.agg(F.sum("batch").alias("count")))
     pairs = counts(case.pairs_checked())
     violations: dict[str, dict[str, int]] = {}
     witnesses: dict[str, dict[str, list[Any]]] = {}
     by_run = Window.partitionBy("run")
     for audit in audits:
-        if audit == "stuck" and not quiet:
+        if audit == "stuck" and not case.quiet:
             continue
         say(f"auditing: {audit}")
         violations[audit], witnesses[audit] = {}, {}
@@ -149,6 +155,7 @@ def judge_runs(
         return verdict._replace(
             deliveries=deliveries.get(run, 0),
             pairs_checked=pairs.get(run, 0),
+            gaps=gaps.get(run, 0),
             violations={audit: listed.get(run, 0) for audit, listed in violations.items()},
             witnesses={audit: [w for _, w in sorted(listed.get(run, []))] for audit, listed in witnesses.items()},
         )

@@ -1,0 +1,1 @@
+"""The live runtime: the same machines on real sockets."""

@@ -1,0 +1,185 @@
+"""The journal: what one life of one node writes of its trace while it runs.
+
+Promises: what was flushed survives the death of the process (`kill -9`), for it is in the system's page cache. A node
+          that flushes before its links write therefore loses no row on which another node's rows depend. The first row
+          is `start`; the last, if the life ends in good order, is `stop`.
+Assumes:  the machine itself stays up: a power failure may take what the system has not written yet.
+
+A line may be about a whole batch, and costs the same; whoever collects the traces lays it out message by message.
+"""
+
+from __future__ import annotations
+
+import errno
+import fcntl
+import os
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from pathlib import Path
+
+import msgspec
+
+from trellis.errors import TraceError
+from trellis.live.segments import LINE, MAGIC, PACK, ROWS, Leaf, Title, framed, pieces_in, read, stem, turn
+from trellis.trace.table import messages_in
+from trellis.words import MessageId, NodeId, Packet, Time, Topic
+
+ROWS_MAX = 1 << 18  # lines of a segment
+LOCK = "lock"  # held while a life is being written
+ENCODE = msgspec.msgpack.Encoder().encode
+
+
+class Words(dict[str, int]):
+    """Codes of words, and those that no frame has told yet."""
+
+    def __init__(self) -> None:
+        self.fresh: list[str] = []
+
+    def __missing__(self, word: str) -> int:
+        code = self[word] = len(self)
+        self.fresh.append(word)
+        return code
+
+
+class Journal:
+    """One life of one node. Calls only append to memory; `flush` writes."""
+
+    def __init__(self, directory: Path, node: NodeId, incarnation: int, at: Time, rows_max: int = ROWS_MAX) -> None:
+        """Begin a life. `at` must not be earlier than `last_time(directory)`."""
+        self.directory = directory
+        self.node = node
+        self.incarnation = incarnation
+        self.rows_max = rows_max
+        self.number = 0  # of the segment
+        self.rows = 0  # in it
+        self.lines = bytearray()
+        self.words = Words()
+        self.orders: dict[Topic, str] = {}  # not told yet
+        self.known: dict[Topic, str] = {}
+        self.turning = ThreadPoolExecutor(1, "trellis-trace")
+        with plainly(directory):
+            directory.mkdir(parents=True, exist_ok=True)
+            self.lock = os.open(directory / LOCK, os.O_RDWR | os.O_CREAT, 0o644)
+            try:
+                fcntl.flock(self.lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                self.segment, self.size = self.begin_segment()
+            except BlockingIOError:
+                os.close(self.lock)
+                raise TraceError(f"{directory}: another process is writing a trace there; stop it first") from None
+            except BaseException:
+                os.close(self.lock)
+                raise
+        self.happened("start", at, self.me)
+        self.flush()
+
+    @property
+    def me(self) -> MessageId:
+        """In the place of a message, where a row is about this life as a whole."""
+        return MessageId((self.node, self.incarnation), "", 0)
+
+    def sent(self, at: Time, packet: Packet, to: NodeId) -> None:
+        self.packet("send", at, packet, to)
+
+    def received(self, at: Time, packet: Packet, sender: NodeId) -> None:
+        self.packet("receive", at, packet, sender)
+
+    def packet(self, kind: str, at: Time, packet: Packet, peer: NodeId) -> None:
+        id, words, batch = packet.id, self.words, messages_in(packet)
+        self.lines += PACK(at, 0, id.seq, words[kind], words[id.topic], *id.origin, words[packet.kind], peer, batch, 0)
+
+    def happened(self, kind: str, at: Time, id: MessageId, batch: int = 0, barrier: int = 0, peer: NodeId = -1) -> None:
+        """Something about the `batch` messages from `id` on, or about `peer`."""
+        words = self.words
+        self.lines += PACK(at, 0, id.seq, words[kind], words[id.topic], *id.origin, words[""], peer, batch, barrier)
+
+    def ordered(self, topic: Topic, ordering: str) -> None:
+        """This node keeps that order on the topic: the topic will be judged by it. To be said before its first row."""
+        if self.known.get(topic) != ordering:
+            self.known[topic] = self.orders[topic] = ordering
+
+    def flush(self) -> None:
+        """Hand what is new to the system, by one write.
+
+        If it cannot be written (a full disk), the segment is as it was, the lines stay, and the next flush tries again;
+        how long to go on is for the caller to say.
+        """
+        if not self.lines and not self.orders:
+            return
+        with plainly(self.directory):
+            self.append(framed(ENCODE(Leaf(self.words.fresh, self.orders, self.lines))))  # type: ignore[arg-type]
+        self.rows += len(self.lines) // LINE.itemsize
+        self.words.fresh, self.orders, self.lines = [], {}, bytearray()
+        if self.rows >= self.rows_max:
+            self.roll()
+
+    def append(self, raw: bytes) -> None:
+        """All of it, or nothing."""
+        written = 0
+        try:
+            while written < len(raw):
+                written += os.write(self.segment, raw[written:])
+        except OSError:
+            os.ftruncate(self.segment, self.size)
+            raise
+        self.size += len(raw)
+
+    def begin_segment(self) -> tuple[int, int]:
+        """A new file with its title, and how long it is."""
+        path = stem(self.directory, self.incarnation, self.number).with_suffix(ROWS)
+        title = MAGIC + framed(ENCODE(Title(self.node, self.incarnation, self.number)))
+        try:
+            segment = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND, 0o644)
+        except FileExistsError:
+            raise TraceError(f"{path}: life {self.incarnation} was lived already; start with the next one") from None
+        try:
+            written = os.write(segment, title)
+            if written < len(title):
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        except OSError:
+            os.close(segment)
+            path.unlink()
+            raise
+        return segment, written
+
+    def roll(self) -> None:
+        """Begin the next segment; a thread makes a part of the full one. If that fails, it is read as it is."""
+        full, before = stem(self.directory, self.incarnation, self.number), self.segment
+        self.number += 1
+        try:
+            self.segment, self.size = self.begin_segment()
+        except OSError:  # no room: go on with this one
+            self.number -= 1
+            return
+        os.close(before)
+        self.rows, self.words = 0, Words()
+        self.turning.submit(turn, full)
+
+    def close(self, at: Time) -> None:
+        """The life ends in good order. Waits until all its segments are parts."""
+        self.happened("stop", at, self.me)
+        self.flush()
+        os.close(self.segment)
+        self.turning.submit(turn, stem(self.directory, self.incarnation, self.number))
+        self.turning.shutdown()
+        os.close(self.lock)
+
+
+def last_time(directory: Path) -> Time:
+    """When the last life that was written there ended, as far as its trace tells: the clock must go on from there."""
+    for piece in reversed(pieces_in(directory) if directory.is_dir() else []):
+        try:
+            found = read(piece)
+        except TraceError:  # no reason not to start; it is told when the traces are collected
+            continue
+        if found is not None and len(found.table):
+            return int(found.table.column("at").to_numpy().max())
+    return 0
+
+
+@contextmanager
+def plainly(directory: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise TraceError(f"{directory}: the trace cannot be written ({error.strerror}); make room there") from None
