@@ -43,7 +43,7 @@ PROMISES = {name: ordering.audits for name, ordering in ORDERINGS.items()}
 
 NEEDED_KINDS = (
     *("publish", "deliver", "receive", "skip", "settle", "gap"),
-    *("subscribe", "confirm", "unsubscribe", *OF_NODE),
+    *("subscribe", "confirm", "unsubscribe", "suspect", "restore", *OF_NODE),
 )
 
 Excused = Mapping[str, Collection[Topic]]  # per audit, the topics whose ordering does not promise it

@@ -7,7 +7,9 @@ Promises: *lost* - a subscriber whose subscription was confirmed before the publ
           A node's subscriptions end when it crashes, stops or starts anew: a dead node holds nothing, and waits for no
           confirmation. What a crashed source had not settled is owed to nobody: who could still pass it on may have
           died with it. A message is neither lost nor stuck where the application was told of a gap in its place: that
-          is the difference between a loss and a silent loss (verdicts count the gaps).
+          is the difference between a loss and a silent loss (verdicts count the gaps). A node that was cut off (it
+          suspected another, or another suspected it) makes up for what it missed once it is back; if it leaves before,
+          that is not owed to it, because it did not stay a member.
 Assumes:  the run went on until nothing was left to happen (`quiet`). A run that was cut short owes only what it had
           settled, and cannot be judged for what is stuck: it may have been about to be delivered.
 """
@@ -16,6 +18,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from typing import NamedTuple
 
 from trellis.audit.lives import Gaps, Life, lived
 from trellis.audit.witness import Witness, id_of, ids_of, in_order
@@ -23,6 +26,14 @@ from trellis.trace.rows import Row
 from trellis.words import MessageId, NodeId, Origin, Time, Topic
 
 Place = tuple[NodeId, Topic]
+
+
+class Cut(NamedTuple):
+    """From one row to another, a node could not reach somebody or could not be reached."""
+
+    since: Row
+    until: Row | None  # None: to the end of the run
+    observer: Life | None = None
 
 
 class Subscription:
@@ -50,6 +61,7 @@ class Logbook:
         self.crashed: set[Origin] = set()
         self.delivered: dict[tuple[Life, MessageId], Row] = {}
         self.gaps = Gaps()
+        self.cuts: dict[NodeId, list[Cut]] = {}
         self.subscriptions: dict[Place, list[Subscription]] = {}
         self.topics: dict[NodeId, list[Topic]] = {}  # that a node was ever subscribed to
         self.end: Time = 0
@@ -87,8 +99,32 @@ class Logbook:
                     current.left = row
             case "gap":
                 self.gaps.tell(life, row)
+            case "suspect" | "restore":
+                self.note_cut(life, row)
             case "crash" | "stop" | "start":
                 self.end_all(row)
+                self.end_cuts(life, row)
+
+    def note_cut(self, observer: Life, row: Row) -> None:
+        """Both ends were cut off now; the other one for as long as this one does not take it back."""
+        self.cuts.setdefault(row.node, []).append(Cut(row, row))
+        theirs = self.cuts.setdefault(row.peer, [])
+        for n, cut in enumerate(theirs):
+            if cut.until is None and cut.observer == observer:
+                theirs[n] = cut._replace(until=row)
+        theirs.append(Cut(row, row if row.kind == "restore" else None, observer))
+
+    def end_cuts(self, observer: Life, row: Row) -> None:
+        """The dead suspect nobody."""
+        if row.kind != "start":
+            for listed in self.cuts.values():
+                listed[:] = [c._replace(until=row) if c.until is None and c.observer == observer else c for c in listed]
+
+    def was_cut_off(self, node: NodeId, after: Row, before: Row) -> bool:
+        return any(
+            cut.since.position < before.position and (cut.until is None or cut.until.position > after.position)
+            for cut in self.cuts.get(node, ())
+        )
 
     def begin(self, life: Life, row: Row) -> Subscription:
         listed = self.subscriptions.setdefault((row.node, row.topic), [])
@@ -128,7 +164,12 @@ class Logbook:
                 continue
             for node, subscription in by_topic.get(id.topic, []):
                 assert subscription.confirmed is not None
-                stayed = subscription.left is None or (settled and subscription.left.position > settled.position)
+                left = subscription.left
+                stayed = left is None or (
+                    settled is not None
+                    and left.position > settled.position
+                    and not self.was_cut_off(node, published, left)
+                )
                 if stayed and subscription.confirmed.position < published.position:
                     yield node, id, subscription
 

@@ -22,7 +22,6 @@ import msgspec
 
 from trellis.errors import TraceError
 from trellis.live.segments import LINE, MAGIC, PACK, ROWS, Leaf, Title, framed, pieces_in, read, stem, turn
-from trellis.trace.table import messages_in
 from trellis.words import MessageId, NodeId, Packet, Time, Topic
 
 ROWS_MAX = 1 << 18  # lines of a segment
@@ -85,7 +84,7 @@ class Journal:
         self.packet("receive", at, packet, sender)
 
     def packet(self, kind: str, at: Time, packet: Packet, peer: NodeId) -> None:
-        id, words, batch = packet.id, self.words, messages_in(packet)
+        id, words, batch = packet.id, self.words, packet.batch
         self.lines += PACK(at, 0, id.seq, words[kind], words[id.topic], *id.origin, words[packet.kind], peer, batch, 0)
 
     def happened(self, kind: str, at: Time, id: MessageId, batch: int = 0, barrier: int = 0, peer: NodeId = -1) -> None:

@@ -23,6 +23,7 @@ from trellis.pipeline.audit.columns import (
 )
 
 IN_LIFE = [*PLACE, "life"]
+END = (1 << 63) - 1
 
 
 def subscriptions(trace: DataFrame) -> DataFrame:
@@ -48,7 +49,24 @@ def subscriptions(trace: DataFrame) -> DataFrame:
         )
     )
     again = F.lead("since").over(Window.partitionBy(*PLACE).orderBy("number"))
-    return whole.withColumn("left", F.coalesce("left", again))
+    listed = cuts(trace).groupBy("run", "node").agg(F.collect_list(F.struct("low", "high")).alias("cuts"))
+    return whole.withColumn("left", F.coalesce("left", again)).join(F.broadcast(listed), ["run", "node"], "left")
+
+
+def cuts(trace: DataFrame) -> DataFrame:
+    """When a node could not reach somebody or could not be reached: from one position to another. Few rows."""
+    met = of_kind(trace, "suspect", "restore").select("run", "node", "life", "peer", "position", "kind")
+    over = of_kind(trace, "crash", "stop").groupBy("run", "node", "life").agg(F.min("position").alias("over"))
+    following = F.lead("position").over(Window.partitionBy("run", "node", "life", "peer").orderBy("position"))
+    until = F.when(F.col("kind") == "restore", F.col("position")).otherwise(F.coalesce("following", "over", F.lit(END)))
+    theirs = (
+        met.withColumn("following", following)
+        .join(over, ["run", "node", "life"], "left")
+        .withColumn("until", until)
+        .select("run", F.col("peer").alias("node"), F.col("position").alias("low"), F.col("until").alias("high"))
+    )
+    mine = met.select("run", "node", F.col("position").alias("low"), F.col("position").alias("high"))
+    return mine.unionByName(theirs)
 
 
 def owed_to(subscriber: DataFrame, said: DataFrame, quiet: bool) -> tuple[DataFrame, Column]:
@@ -56,7 +74,9 @@ def owed_to(subscriber: DataFrame, said: DataFrame, quiet: bool) -> tuple[DataFr
     born = said.where(
         "published IS NOT NULL AND " + ("(settled IS NOT NULL OR NOT crashed)" if quiet else "settled IS NOT NULL")
     )
-    stayed = F.col("left").isNull() | F.coalesce(F.col("left") > F.col("settled"), F.lit(False))
+    meanwhile = F.exists("cuts", lambda cut: (cut["low"] < F.col("left")) & (cut["high"] > F.col("published")))
+    in_touch = ~F.coalesce(meanwhile, F.lit(False))
+    stayed = F.col("left").isNull() | (F.coalesce(F.col("left") > F.col("settled"), F.lit(False)) & in_touch)
     return born, (F.col("confirmed") < F.col("published")) & stayed
 
 
