@@ -1,0 +1,1 @@
+"""The machines of `protocols` on real sockets: brokerless, every connection authenticated on both sides."""
