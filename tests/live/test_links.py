@@ -177,7 +177,7 @@ def test_a_link_that_nobody_accepts_is_closed(way: Way, monkeypatch: pytest.Monk
 
     async def story() -> None:
         ear, other = Ear(accepts=False), Ear()
-        server, here, there = await meet(way, ear, other)
+        server, here, _ = await meet(way, ear, other)
         await other.until(lambda e: e.ends)
         await ear.until(lambda e: e.ends)
         assert ear.ends == [(here, "no accept within 0.05 s")]
