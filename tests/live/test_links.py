@@ -173,7 +173,7 @@ def test_an_owner_that_finds_a_frame_out_of_place_ends_the_link_with_its_reason(
 
 
 def test_a_link_that_nobody_accepts_is_closed(way: Way, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(transport, "PATIENCE", 0.05)
+    monkeypatch.setattr(transport, "ACCEPT_MAX", 0.05)
 
     async def story() -> None:
         ear, other = Ear(accepts=False), Ear()

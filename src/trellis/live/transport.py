@@ -4,8 +4,8 @@ Promises: an owner hears `opened`, then `received` with all the frames of a read
           and nothing after it. `send` never waits: what is sent in one turn of the loop goes out in one write, and a
           peer that does not read is left after `QUEUE_MAX` bytes. Every end has a reason, in the log and for the
           owner. A stranger costs little: `STRANGERS_MAX` connections of a listener that are not accepted yet, the
-          oldest giving way to the newest; a TLS session only once it has sent something; `PATIENCE` seconds to shake
-          hands, as many to be accepted, and `STRANGER_MAX` bytes a frame till then.
+          oldest giving way to the newest; a TLS session only once it has sent something; five seconds to shake
+          hands, five to be accepted, and `STRANGER_MAX` bytes a frame till then.
 Assumes:  an owner that calls `accept` knows whom it accepts. It may raise `RemoteProtocolError` in `received`: the link
           ends with that reason.
 Departs:  plaintext is for loopback only, and only where the caller says None for `tls`.
@@ -28,7 +28,8 @@ from trellis.live.frames import QUEUE_MAX, Frame
 from trellis.live.tls import Channel, Identity, peer
 
 STRANGERS_MAX = 128  # connections of one listener that are not accepted
-PATIENCE = 5.0  # seconds for a handshake, and again until a link is accepted
+SHAKE_MAX = 5.0  # seconds for a handshake
+ACCEPT_MAX = 5.0  # seconds from there until the link is accepted
 LINGER = 2.0  # seconds for the last words of a link that we close
 WRITE_MAX = 1 << 18  # bytes in one write
 BUFFER_MAX = 1 << 20  # bytes in the transport below, before we hold back the rest
@@ -114,7 +115,7 @@ class Link(asyncio.Protocol):
         if self.tls is None:
             self.begin()
             return
-        self.wait_for("handshake")
+        self.wait_for("handshake", SHAKE_MAX)
         if self.dialled:
             self.channel = Channel(self.tls, dialled=True)
             self.channel.shake()
@@ -168,19 +169,19 @@ class Link(asyncio.Protocol):
 
     def begin(self) -> None:
         self.open = True
-        self.wait_for("accept")
+        self.wait_for("accept", ACCEPT_MAX)
         if self.door is not None:
             self.door.known(self)
         self.owner.opened(self)
         if not self.ready.done():
             self.ready.set_result(None)
 
-    def wait_for(self, what: str) -> None:
+    def wait_for(self, what: str, seconds: float) -> None:
         """Be patient with a stranger for a while."""
         if self.timer is not None:
             self.timer.cancel()
         if not self.decoder.accepted:
-            self.timer = self.loop.call_later(PATIENCE, self.end, f"no {what} within {PATIENCE:g} s")
+            self.timer = self.loop.call_later(seconds, self.end, f"no {what} within {seconds:g} s")
 
     def leave_door(self) -> None:
         if self.timer is not None:
