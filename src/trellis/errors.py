@@ -22,6 +22,14 @@ class PipelineError(TrellisError):
     """A table, a grid, a public trace or Spark itself is not as it must be."""
 
 
+class KeysError(TrellisError):
+    """A key, a certificate or the directory of them is missing, unsafe, or not one of ours."""
+
+
+class NetworkError(TrellisError):
+    """An address cannot be listened at or reached, or may not be."""
+
+
 class LocalProtocolError(TrellisError):
     """The caller broke the contract of a machine. The machine's state is as it was."""
 

@@ -4,27 +4,53 @@ A *message* is what an application published, a *packet* is what a link carries,
 machine, an *effect* is what a machine asks for. All four are small frozen values: they can be compared, logged,
 pickled to a Spark worker and encoded for the wire (decision 0001 says why they are
 msgspec structs; they refer to no cycles, so the collector need not follow them)
+
+The ranges beside the types hold for what comes from a wire: they are checked when it is decoded, and cost nothing else.
 """
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 import msgspec
+from msgspec import Meta
 
-NodeId = int
-Topic = str
-Time = int  # whole units: microseconds in a live run, the scenario's unit of time in a simulated one
-Origin = tuple[int, int]  # (source, incarnation): one life of one publisher
-Vector = dict[Origin, int]  # per origin, the highest sequence number known
+EXACT = 1 << 53  # below this every number is exact, also in a table of doubles
+LEVELS_MAX = 32  # parts of a topic
+BARRIER_MAX = 1024
+VECTOR_MAX = 65_536
+COUNT_MAX = 1 << 20
+LENGTH_MAX = 1 << 20
+
+# No control characters, nor what turns the direction or the line of a log; LEVELS_MAX parts between dots.
+PART = "[^.\\x00-\\x1f\\x7f-\\x9f\\u2028-\\u202e\\u2066-\\u2069]*"
+TOPIC = rf"\A{PART}(?:\.{PART}){{0,{LEVELS_MAX - 1}}}\Z"
+
+NodeId = Annotated[int, Meta(ge=0, lt=1 << 31)]
+Incarnation = Annotated[int, Meta(ge=0, lt=1 << 31)]
+Seq = Annotated[int, Meta(gt=-EXACT, lt=EXACT)]  # of a message from 1 on; a membership change has a negative one
+Count = Annotated[int, Meta(ge=1, le=COUNT_MAX)]
+Version = Annotated[int, Meta(ge=0, lt=EXACT)]
+Height = Annotated[int, Meta(ge=0, le=31)]  # of a subtree of the hypercube
+Topic = Annotated[str, Meta(min_length=1, max_length=256, pattern=TOPIC)]
+Time = Annotated[int, Meta(ge=0, lt=EXACT)]  # microseconds in a live run, the scenario's unit in a simulated one
+Origin = tuple[NodeId, Incarnation]  # (source, incarnation): one life of one publisher
+Vector = Annotated[dict[Origin, Seq], Meta(max_length=VECTOR_MAX)]  # per origin, the highest sequence number known
+
+if TYPE_CHECKING:
+    Payload = Any  # opaque to machines: bytes in a simulated run, a `Bundle` of `count` payloads in a live one
+else:
+    Payload = Annotated[int, Meta(ge=1, le=LENGTH_MAX)]  # on a wire its length stands for it: the block comes after
 
 
-class MessageId(msgspec.Struct, frozen=True, gc=False, order=True, cache_hash=True):
+class MessageId(
+    msgspec.Struct, frozen=True, gc=False, order=True, cache_hash=True, array_like=True, forbid_unknown_fields=True
+):
     """One message for ever: the sequence counts per topic, the incarnation makes a restart safe."""
 
     origin: Origin
     topic: Topic
-    seq: int
+    seq: Seq
 
     @property
     def source(self) -> NodeId:
@@ -41,20 +67,20 @@ class MessageId(msgspec.Struct, frozen=True, gc=False, order=True, cache_hash=Tr
         return f"{source}{life}:{self.seq}@{self.topic}"
 
 
-Barrier = frozenset[MessageId]  # direct predecessors on one topic
+Barrier = Annotated[frozenset[MessageId], Meta(max_length=BARRIER_MAX)]  # direct predecessors on one topic
 NOTHING: Barrier = frozenset()
 
 
-class Message(msgspec.Struct, frozen=True, gc=False):
+class Message(msgspec.Struct, frozen=True, gc=False, array_like=True, forbid_unknown_fields=True):
     """What an application published in one call, with what the ordering needs to place it.
 
     One call may publish many payloads: they are numbered from `id` on, travel together and are decided on once.
     """
 
     id: MessageId
-    payload: Any  # opaque to machines: bytes in a simulated run, a `Bundle` of `count` payloads in a live one
+    payload: Payload
     follows: Barrier = NOTHING  # causal order: deliver these first
-    count: int = 1
+    count: Count = 1
 
     @property
     def last(self) -> int:
@@ -62,7 +88,7 @@ class Message(msgspec.Struct, frozen=True, gc=False):
         return self.id.seq + self.count - 1
 
 
-class Packet(msgspec.Struct, frozen=True, gc=False):
+class Packet(msgspec.Struct, frozen=True, gc=False, array_like=True, forbid_unknown_fields=True):
     """What a link carries. `id` names the message or the membership change that it serves."""
 
     id: MessageId

@@ -14,7 +14,7 @@ import pytest
 from trellis import __version__, cli
 
 ROOT = Path(__file__).parents[2]
-COMMANDS = ("run", "audit", "story", "page", "protocols", "swarm", "sweep", "ingest", "reproduce", "demo")
+COMMANDS = ("run", "audit", "story", "page", "protocols", "swarm", "sweep", "ingest", "reproduce", "demo", "keys")
 CAUSAL = ("creation", "duplicate", "uninvited", "fifo", "causal", "lost", "stuck")
 
 

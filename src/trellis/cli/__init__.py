@@ -11,7 +11,7 @@ import typer
 from typer.exceptions import Abort, TyperException
 
 from trellis import __version__
-from trellis.cli import audit, demo, ingest, page, protocols, reproduce, run, story, swarm, sweep
+from trellis.cli import audit, demo, ingest, keys, page, protocols, reproduce, run, story, swarm, sweep
 from trellis.errors import TrellisError
 
 INTERRUPTED = 130  # exit code
@@ -28,6 +28,7 @@ app = typer.Typer(
 )
 for command in (run, audit, story, page, protocols, swarm, sweep, ingest, reproduce, demo):
     app.command(command.__name__.rpartition(".")[2], epilog=command.EPILOG)(command.command)
+app.add_typer(keys.app, name="keys")
 
 
 def say_version(wanted: bool) -> None:

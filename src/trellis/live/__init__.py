@@ -1,1 +1,1 @@
-"""The live runtime: the same machines on real sockets."""
+"""The machines of `protocols` on real sockets: brokerless, every connection authenticated on both sides."""

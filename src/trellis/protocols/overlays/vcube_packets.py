@@ -1,53 +1,58 @@
 """The packets of `vcube`: waves down a tree, and what comes back up.
 
 Source:   SUB, UNS, PUB and ACK of VCube-PS section 3.3. CUT and GONE are ours (docs/protocols/vcube.md).
+Assumes:  a tag is for ever: on a wire it is the packet's name.
 """
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 import msgspec
+from msgspec import Meta
 
 from trellis.protocols.parts.view import Rank
-from trellis.words import Message, Packet, Vector
+from trellis.words import Height, Message, Packet, Vector
+
+Messages = Annotated[tuple[Message, ...], Meta(min_length=1, max_length=65_536)]
+Ranks = Annotated[tuple[Rank, ...], Meta(max_length=65_536)]
 
 
 class Wave(Packet, frozen=True, gc=False):
     """A packet that goes down a tree. The receiver answers for its own clusters 1..height, then acknowledges."""
 
-    height: int
+    height: Height
 
     def at(self, height: int) -> Wave:
         """The same wave for a child that answers for fewer clusters."""
         return msgspec.structs.replace(self, height=height)
 
 
-class Pub(Wave, frozen=True, gc=False):
+class Pub(Wave, frozen=True, gc=False, tag="P"):
     """Messages of one source on one topic, numbered one after the other; `id` is the first one's."""
 
-    messages: tuple[Message, ...]  # type: ignore[misc]
+    messages: Messages  # type: ignore[misc]
     kind: ClassVar[str] = "PUB"
 
     def at(self, height: int) -> Pub:
         return Pub(self.id, height, self.messages)  # as above, three times as fast
 
 
-class Sub(Wave, frozen=True, gc=False):
+class Sub(Wave, frozen=True, gc=False, tag="S"):
     """Its source is joining. Goes to every node, so that nobody is left out who subscribes at the same time."""
 
     rank: Rank
     kind: ClassVar[str] = "SUB"
 
 
-class Cut(Wave, frozen=True, gc=False):
+class Cut(Wave, frozen=True, gc=False, tag="C"):
     """Its source knows all members now, and asks what they have delivered."""
 
     rank: Rank
     kind: ClassVar[str] = "CUT"
 
 
-class Uns(Wave, frozen=True, gc=False):
+class Uns(Wave, frozen=True, gc=False, tag="U"):
     """Its source has left. The vector is what it had delivered, so that a later joiner can skip it."""
 
     rank: Rank
@@ -55,32 +60,32 @@ class Uns(Wave, frozen=True, gc=False):
     kind: ClassVar[str] = "UNS"
 
 
-class Ack(Packet, frozen=True, gc=False):
+class Ack(Packet, frozen=True, gc=False, tag="A"):
     """The messages of this wave reached the whole subtree of this height."""
 
-    height: int
+    height: Height
     kind: ClassVar[str] = "ACK"
 
 
-class Answer(Packet, frozen=True, gc=False):
+class Answer(Packet, frozen=True, gc=False, tag="W"):
     """The membership change reached the whole subtree of this height, which answers together."""
 
-    height: int
-    ranks: tuple[Rank, ...]
+    height: Height
+    ranks: Ranks
     vector: Vector
     kind: ClassVar[str] = "ACK"
 
 
-class Refuse(Packet, frozen=True, gc=False):
+class Refuse(Packet, frozen=True, gc=False, tag="R"):
     """Not I: this is my rank. Give the subtree of this height to somebody else."""
 
-    height: int
+    height: Height
     rank: Rank
     vector: Vector
     kind: ClassVar[str] = "GONE"
 
 
-class State(Packet, frozen=True, gc=False):
+class State(Packet, frozen=True, gc=False, tag="T"):
     """Where the sender stands on a topic: its rank, and per origin up to which number it has everything."""
 
     rank: Rank
@@ -89,7 +94,7 @@ class State(Packet, frozen=True, gc=False):
     kind: ClassVar[str] = "STATE"
 
 
-class Fill(Packet, frozen=True, gc=False):
+class Fill(Packet, frozen=True, gc=False, tag="F"):
     """What the receiver lacked, as its State showed."""
 
     messages: tuple[Message, ...]  # type: ignore[misc]
@@ -100,3 +105,16 @@ class Fill(Packet, frozen=True, gc=False):
     @property
     def batch(self) -> int:
         return 0  # of several sources, so not numbered from `id` on
+
+
+WIRE: tuple[type[Packet], ...] = (
+    Pub,
+    Sub,
+    Cut,
+    Uns,
+    Ack,
+    Answer,
+    Refuse,
+    State,
+    Fill,
+)  # what travels between processes

@@ -9,24 +9,26 @@ from __future__ import annotations
 
 from collections.abc import Container, Iterable, Iterator
 from functools import lru_cache
+from typing import Annotated
 
 import msgspec
+from msgspec import Meta
 
 from trellis.protocols.parts.hypercube import block, cluster, first
-from trellis.words import NodeId
+from trellis.words import Incarnation, NodeId, Version
 
 NEWCOMER = 1  # gets messages, forwards none
 MEMBER = 2  # gets and forwards
 GONE = 3
 
 
-class Rank(msgspec.Struct, frozen=True, gc=False):
+class Rank(msgspec.Struct, frozen=True, gc=False, array_like=True, forbid_unknown_fields=True):
     """What a node says of itself. The version counts its changes on the topic within one incarnation."""
 
     node: NodeId
-    incarnation: int
-    version: int
-    rank: int
+    incarnation: Incarnation
+    version: Version
+    rank: Annotated[int, Meta(ge=NEWCOMER, le=GONE)]
 
     def newer_than(self, other: Rank | None) -> bool:
         return other is None or (self.incarnation, self.version) > (other.incarnation, other.version)

@@ -1,0 +1,136 @@
+"""Who is at the other end: TLS 1.3 with certificates on both sides.
+
+Promises: a handshake ends well only with a peer that has a key of the same authority, not expired, for the purpose that
+          it is used for; who the peer is, is the exact name in its certificate, and nothing that it says later.
+Assumes:  the files of one node stand in one directory: `ca.crt`, `NAME.crt`, `NAME.key` (see keys.py).
+Departs:  a dialler does not compare the certificate with the host it dialled. Addresses change and are hearsay among
+          members; a name for a place is not. Whoever dials checks the name (`link.peer`), as the roster has it, after
+          the handshake. There is no resumption, because a resumed session would not look at the certificate again.
+
+In TLS 1.3 a dialler's handshake is done before the listener has looked at its certificate. If that is refused, the
+dialler sees its link open and then close.
+"""
+
+from __future__ import annotations
+
+import re
+import ssl
+from pathlib import Path
+from typing import NamedTuple
+
+from trellis.errors import KeysError, RemoteProtocolError
+from trellis.live.keys import AUTHORITY, NAME, check_name
+
+IDENTIFIER = re.compile(rf"trellis:(node|client):({NAME.pattern})")
+READ_MAX = 1 << 18  # plaintext bytes at once
+
+
+class Stranger(RemoteProtocolError):
+    """A peer whose certificate does not say who it is, or whose handshake failed."""
+
+
+class Peer(NamedTuple):
+    """Whom a certificate names."""
+
+    name: str
+    node: bool  # or a client
+    until: float  # seconds of the epoch: when the certificate ends
+
+
+class Identity:
+    """What a process proves itself with, and by what it knows others."""
+
+    def __init__(self, directory: Path, name: str) -> None:
+        check_name(name)
+        self.name = name
+        self.server = context(ssl.PROTOCOL_TLS_SERVER, directory, name)
+        self.client = context(ssl.PROTOCOL_TLS_CLIENT, directory, name)
+
+
+def context(protocol: int, directory: Path, name: str) -> ssl.SSLContext:
+    made = ssl.SSLContext(protocol)
+    made.minimum_version = ssl.TLSVersion.TLSv1_3
+    made.check_hostname = False
+    made.verify_mode = ssl.CERT_REQUIRED
+    if protocol == ssl.PROTOCOL_TLS_SERVER:
+        made.num_tickets = 0
+    authority, certificate, key = (directory / f for f in (f"{AUTHORITY}.crt", f"{name}.crt", f"{name}.key"))
+    for path in (authority, certificate, key):
+        try:
+            mode = path.stat().st_mode
+        except OSError as error:
+            raise KeysError(f"{path}: {error.strerror}; see `trellis keys issue --help`") from None
+        if path is key and mode & 0o077:
+            raise KeysError(f"{path}: others may read this key (mode {mode & 0o777:o}); chmod 600 it")
+    try:
+        made.load_verify_locations(authority)
+        made.load_cert_chain(certificate, key, password="")  # never ask at the terminal
+    except (OSError, ValueError) as error:  # ssl.SSLError is an OSError
+        raise KeysError(f"{directory}: the keys of {name!r} cannot be used ({brief(error)}); issue others") from None
+    return made
+
+
+def peer(ssl_object: ssl.SSLObject) -> Peer:
+    """Who it is, by the one name of ours in its certificate."""
+    certificate = ssl_object.getpeercert() or {}
+    names = [str(entry[1]) for entry in certificate.get("subjectAltName", ())]
+    found = IDENTIFIER.fullmatch(names[0]) if len(names) == 1 else None
+    if found is None:
+        raise Stranger(f"a certificate for {names!r:.200}: it must name one node or one client")
+    return Peer(found[2], found[1] == "node", ssl.cert_time_to_seconds(str(certificate["notAfter"])))
+
+
+def peer_name(ssl_object: ssl.SSLObject) -> str:
+    return peer(ssl_object).name
+
+
+class Channel:
+    """TLS over bytes, without a socket: what came from the peer goes in, what must go to it comes out."""
+
+    __slots__ = ("incoming", "outgoing", "ready", "tls")
+
+    def __init__(self, identity: Identity, dialled: bool) -> None:
+        self.incoming = ssl.MemoryBIO()
+        self.outgoing = ssl.MemoryBIO()
+        made = identity.client if dialled else identity.server
+        self.tls = made.wrap_bio(self.incoming, self.outgoing, server_side=not dialled)
+        self.ready = False  # the handshake is done
+
+    def shake(self) -> None:
+        """Go on with the handshake, as far as it goes."""
+        try:
+            self.tls.do_handshake()
+            self.ready = True
+        except ssl.SSLWantReadError:
+            pass
+        except (ssl.SSLError, ValueError) as error:
+            raise Stranger(f"no handshake: {brief(error)}") from None
+
+    def open(self, data: bytes) -> bytes:
+        """What the peer says with these bytes. Nothing while the handshake lasts."""
+        self.incoming.write(data)
+        if not self.ready:
+            self.shake()
+            if not self.ready:
+                return b""
+        parts = []
+        try:
+            while part := self.tls.read(READ_MAX):
+                parts.append(part)
+        except ssl.SSLWantReadError:
+            pass
+        except ssl.SSLZeroReturnError:  # it says no more; its connection ends next
+            pass
+        except ssl.SSLError as error:
+            raise Stranger(f"broken TLS: {brief(error)}") from None
+        return parts[0] if len(parts) == 1 else b"".join(parts)
+
+    def seal(self, data: bytes) -> bytes:
+        """The bytes that say this to the peer."""
+        self.tls.write(data)
+        return self.outgoing.read()
+
+
+def brief(error: Exception) -> str:
+    """Python's and OpenSSL's words, without the place in their sources."""
+    return re.sub(r" \(_ssl\.c:\d+\)|\[[^]]*\] ?", "", str(error.args[-1] if error.args else error))
