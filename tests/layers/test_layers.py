@@ -16,6 +16,7 @@ ORDER = [
     "scenario",
     "trace",
     "sim",
+    "live",
     "audit",
     "metrics",
     "swarm",

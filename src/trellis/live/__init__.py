@@ -1,0 +1,1 @@
+"""The same machines on real sockets."""
