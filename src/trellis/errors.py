@@ -22,6 +22,10 @@ class PipelineError(TrellisError):
     """A table, a grid, a public trace or Spark itself is not as it must be."""
 
 
+class StateError(TrellisError):
+    """A data directory is in use, torn, full, or not one of ours."""
+
+
 class LocalProtocolError(TrellisError):
     """The caller broke the contract of a machine. The machine's state is as it was."""
 
