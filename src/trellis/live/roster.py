@@ -9,16 +9,18 @@ Assumes:  a data directory is one node's: never run twice at once (state.py lock
           Members are not Byzantine: what they tell of others is believed; what a node says of itself is held against
           its certificate's name.
 
-A *lot* is a row of free ids, `next` and then every 2**level-th. The first node stands on 0 and has all others. A member
-admits by giving away `next`, and half of what remains, every second id, goes with it: so the lots of all nodes that
-ever were are disjoint. A node that crashes without a data directory takes its lot with it, and after some tens of such
-deaths nothing would be left. So lots end at 2**16, and a node that forgets gets from one that keeps its state nothing
-of the lot, but ids above 2**16 that are nobody else's: those that equal its place modulo 2**16.
+A *lot* is a row of free ids, `next` and then every 2**level-th, up to the end of its storey. The storeys end at 2**16,
+2**24 and 2**30. The first node stands on 0 and has all other ids of the lowest storey. A member admits by giving away
+`next`. A member that keeps its state keeps the rest of the row too, and the joiner gets ids of the storey above that
+can be nobody else's: those that equal its place modulo the storey's width. A member without a data directory may be
+gone tomorrow, so it shares its row with the joiner, every second id. Either way the lots of all nodes that ever were
+are disjoint. A node that is gone for good takes its lot with it, so the places can run out: one is lost by each such
+death while the first node is there, large parts of the lots when it is gone for good as well.
 
-Why n nodes stand on 0..n-1: the free ids below 2**16 are the lots of the members, and the lowest free id is the lowest
-`next`. A member that knows all lots sends a joiner there. With stale knowledge it may send it to another one, which
-sends it on or gives a place that is not the lowest: then places have holes, until the owner of a hole admits again.
-After HOPS_MAX moves whoever is asked admits.
+Why n nodes stand on 0..n-1: the free ids of the lowest storey are the lots of the members, so the lowest free id is the
+lowest `next`. A member that knows all lots sends a joiner there. With stale knowledge it may send it to another one,
+which sends it on or gives a place that is not the lowest: then places have holes, until the owner of a hole admits
+again. The same holds while that owner cannot be reached. After HOPS_MAX moves whoever is asked admits.
 """
 
 from __future__ import annotations
@@ -34,7 +36,7 @@ from trellis.words import NodeId
 
 DIMENSION = 30  # 2**30 places
 PLACES = 1 << DIMENSION
-BASE = 16  # the lots of nodes that keep their state are below 2**BASE
+STOREYS = (16, 24, DIMENSION)  # their widths, as powers of two
 INCARNATIONS = (1 << 31) - 1
 MEMBERS_MAX = 65_536  # that one node keeps in mind
 HOPS_MAX = 3  # how often a joiner is sent elsewhere
@@ -50,28 +52,35 @@ class Lot(msgspec.Struct, frozen=True, gc=False, array_like=True, forbid_unknown
     level: Annotated[int, Meta(ge=0, le=DIMENSION)]
 
     @property
-    def end(self) -> int:
-        return 1 << BASE if self.level < BASE else PLACES
+    def top(self) -> int:
+        return next((top for top in STOREYS if self.level < top), DIMENSION)
 
     @property
     def empty(self) -> bool:
-        return not 0 < self.next < self.end
+        return not 0 < self.next < 1 << self.top
 
     def __contains__(self, place: NodeId) -> bool:
-        return self.next <= place < self.end and (place - self.next) % (1 << self.level) == 0
+        return self.next <= place < 1 << self.top and (place - self.next) % (1 << self.level) == 0
+
+    def first(self) -> tuple[Lot, Lot]:
+        """What I keep and what goes with the place `next`: the rest of the row, and a row of the storey above."""
+        return row(self.next + (1 << self.level), self.level), above(self.next, self.top)
 
     def halves(self) -> tuple[Lot, Lot]:
-        """What I keep and what goes with the place `next`. A lot below 2**BASE is never mine to continue above it."""
-        step, top = 1 << self.level, BASE - 1 if self.level < BASE else DIMENSION
-        return row(self.next + step, min(self.level + 1, top)), row(self.next + 2 * step, self.level + 1)
-
-    def crumb(self) -> tuple[Lot, Lot]:
-        """The same for a joiner that may forget its lot: it gets only what nobody else can have."""
-        return row(self.next + (1 << self.level), self.level), row(self.next + (1 << BASE), BASE)
+        """The same when the row is shared: every second id each."""
+        step, level = 1 << self.level, self.level + 1
+        if level == self.top:  # nothing to share
+            return self.first()
+        return row(self.next + step, level), row(self.next + 2 * step, level)
 
 
 def row(next: int, level: int) -> Lot:
-    return Lot(min(next, PLACES), min(level, DIMENSION))
+    return Lot(min(next, PLACES), level)
+
+
+def above(place: NodeId, top: int) -> Lot:
+    """The ids of the next storey that only the node on this place has."""
+    return row(place + (1 << top), top)
 
 
 WHOLE = Lot(1, 0)  # of the first node
@@ -87,6 +96,12 @@ class Member(msgspec.Struct, frozen=True, gc=False, array_like=True, forbid_unkn
     name: str  # of its certificate; empty in plaintext
     left: bool
     lot: Lot  # as far as one has heard
+
+    @property
+    def free(self) -> Lot:
+        """What it gives places from: its lot, or when that is used up, its ids of the storey above."""
+        used_up = self.lot.empty and self.lot != UNHEARD and self.lot.level < DIMENSION
+        return above(self.place, self.lot.top) if used_up else self.lot
 
 
 class Vacancy(msgspec.Struct, frozen=True, gc=False, array_like=True, forbid_unknown_fields=True):
@@ -124,13 +139,18 @@ class Refused(msgspec.Struct, frozen=True, gc=False):
 Keep = Callable[[Lot, Iterable[Vacancy]], None]
 
 
+def later(one: Lot, other: Lot) -> Lot:
+    """Of two lots of one place."""
+    return max(one, other, key=lambda lot: (lot.next, lot.level))
+
+
 def merged(one: Member, other: Member) -> Member:
     """What is known of a place by two who tell each other: in any order, any number of times, the same.
 
     The newer incarnation holds; in one incarnation, who left has left. The lot shrinks from life to life.
     """
     newer = max(one, other, key=lambda m: (m.incarnation, m.left, m.address, m.name))
-    lot = max(one.lot, other.lot, key=lambda lot: (lot.next, lot.level))
+    lot = later(one.lot, other.lot)
     return newer if newer.lot == lot else msgspec.structs.replace(newer, lot=lot)
 
 
@@ -142,12 +162,12 @@ class Roster:
     ) -> None:
         self.cluster = cluster
         self.keep = keep
-        self.lasting = lasting  # whether what I keep outlives the process
+        self.lasting = lasting  # whether what I keep outlives the process, and so my lot
         self.me = mine.place
         self.said = mine  # who I am, whatever others say of my place
         self.members: dict[NodeId, Member] = {mine.place: mine}
         self.vacancies = {vacancy.place: vacancy for vacancy in vacancies}  # handed to me
-        self.promised: dict[NodeId, str] = {}  # places that I gave out in this life -> to which name
+        self.promised: dict[NodeId, tuple[str, Lot]] = {}  # places that I gave out in this life, and to which name
 
     @property
     def mine(self) -> Member:
@@ -196,7 +216,7 @@ class Roster:
             return Refused(f"place {place}: it is {what} in incarnation {known.incarnation}; {incarnation} is over")
         if known is not None and known.incarnation == incarnation and known.address != address:
             return Refused(f"place {place}: incarnation {incarnation} is at {known.address}, not at {address}")
-        lot = known.lot if known is not None else UNHEARD  # its own news will say
+        lot = known.lot if known is not None else self.promised.get(place, (name, UNHEARD))[1]  # its news will say more
         return self.hear([Member(place, incarnation, address, name, False, lot)])
 
     def not_its_own(self, place: NodeId, name: str, way_out: str) -> Refused | None:
@@ -208,16 +228,14 @@ class Roster:
             return Refused(f"place {place}: nobody was ever given it; {way_out}")
         if vacancy is not None and vacancy.open:
             return Refused(f"place {place}: it was given back; {way_out}")
-        owner = known.name if known is not None and not known.left else self.promised.get(place, name)
+        owner = known.name if known is not None and not known.left else self.promised.get(place, (name, UNHEARD))[0]
         if owner != name:
             return Refused(f"place {place}: it belongs to {owner!r}, not to {name!r}; {way_out}")
         return None
 
     # Places
 
-    def admit(
-        self, name: str, live: Collection[NodeId], lasting: bool = True, hops: int = 0
-    ) -> Welcome | Elsewhere | Refused:
+    def admit(self, name: str, live: Collection[NodeId], hops: int = 0) -> Welcome | Elsewhere | Refused:
         """A newcomer asks for a place: `live` are those I have a link to, `hops` how often it was sent on already.
 
         What is given away is kept before this returns. Should the answer get lost, the place is lost with it: nobody
@@ -229,17 +247,17 @@ class Roster:
         if vacant:
             return self.give_again(min(vacant, key=lambda v: v.place), name)
         better = self.better(live)
-        if better is not None and (hops < HOPS_MAX or self.mine.lot.empty):
+        if better is not None and (hops < HOPS_MAX or self.mine.free.empty):
             return Elsewhere(better.address)
-        if self.mine.lot.empty:
+        if self.mine.free.empty:
             return Refused(f"member {self.me} has no place left to give; ask another one")
-        return self.give_next(name, lasting)
+        return self.give_next(name)
 
     def better(self, live: Collection[NodeId]) -> Member | None:
         """The live member with the lowest free place, unless it is I."""
         others = [m for m in self.members.values() if m.place in live and m.place != self.me and not m.left]
-        able = [m for m in (self.mine, *others) if not m.lot.empty]
-        best = min(able, key=lambda m: (m.lot.next, m.place != self.me), default=self.mine)
+        able = [m for m in (self.mine, *others) if not m.free.empty]
+        best = min(able, key=lambda m: (m.free.next, m.place != self.me), default=self.mine)
         return None if best.place == self.me else best
 
     def give_again(self, vacancy: Vacancy, name: str) -> Welcome | Refused:
@@ -250,9 +268,9 @@ class Roster:
         self.vacancies[given.place] = given
         return self.welcome(given.place, given.incarnation, given.lot, name)
 
-    def give_next(self, name: str, lasting: bool) -> Welcome | Refused:
-        lot = self.mine.lot
-        kept, given = lot.crumb() if self.lasting and not lasting and lot.level < BASE else lot.halves()
+    def give_next(self, name: str) -> Welcome | Refused:
+        lot = self.mine.free
+        kept, given = lot.first() if self.lasting else lot.halves()
         refusal = self.refuse_unless_kept(kept, [])
         if refusal is not None:
             return refusal
@@ -267,7 +285,7 @@ class Roster:
         return None
 
     def welcome(self, place: NodeId, incarnation: int, lot: Lot, name: str) -> Welcome:
-        self.promised[place] = name
+        self.promised[place] = name, lot
         return Welcome(self.cluster, place, incarnation, lot, self.all_news())
 
     def readmit(self, name: str, place: NodeId, incarnation: int) -> Welcome | Refused:
@@ -279,11 +297,12 @@ class Roster:
         its own and mine.
         """
         known, vacancy = self.members.get(place), self.vacancies.get(place)
-        way_out = "start with an empty data directory"
+        way_out = "come back through another member, or start with an empty data directory"
         refusal = self.not_its_own(place, name, way_out)
         if refusal is not None:
             return refusal
-        if (known is not None and known.left) or (vacancy is not None and incarnation < vacancy.incarnation):
+        given_back = known.incarnation if known is not None and known.left else -1
+        if incarnation <= given_back or (vacancy is not None and incarnation < vacancy.incarnation):
             return Refused(f"place {place}: it was given back; {way_out}")
         latest = max(incarnation, known.incarnation if known is not None else 0)
         if latest >= INCARNATIONS:
