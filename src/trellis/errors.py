@@ -30,6 +30,10 @@ class NetworkError(TrellisError):
     """An address cannot be listened at or reached, or may not be."""
 
 
+class StateError(TrellisError):
+    """A data directory is in use, torn, full, or not one of ours."""
+
+
 class LocalProtocolError(TrellisError):
     """The caller broke the contract of a machine. The machine's state is as it was."""
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from trellis.protocols.parts.hypercube import any_in, block, c, children, cluster, dimension, first, path
+from trellis.protocols.parts.hypercube import any_in, block, c, children, cluster, dimension, first, first_of, path
 from trellis.protocols.parts.view import View
 
 # Figure 1: the c(i, s) table for 8 nodes, a row per cluster, a column per node.
@@ -105,3 +105,15 @@ def test_first_of_an_empty_cluster_is_nobody() -> None:
     assert first(0, 3, {0, 1}) is None
     assert not any_in(block(0, 3), [0, 1, 3])
     assert any_in(block(0, 3), [1, 6])
+
+
+@given(st.sets(st.integers(0, 255)), st.integers(0, 255), st.integers(1, 8))
+def test_the_first_of_sparse_places_is_the_first_by_scanning(places: set[int], i: int, s: int) -> None:
+    assert first_of(i, s, sorted(places)) == first(i, s, places)
+
+
+@given(st.sets(st.integers(0, (1 << 30) - 1), min_size=1, max_size=40), st.integers(0, (1 << 30) - 1))
+def test_the_first_of_a_huge_cluster_is_the_nearest_by_xor(places: set[int], i: int) -> None:
+    for s in range(1, 31):
+        inside = [i ^ j for j in places if cluster(i, j) == s]
+        assert first_of(i, s, sorted(places)) == (i ^ min(inside) if inside else None)

@@ -41,6 +41,22 @@ def first(i: NodeId, s: int, members: Collection[NodeId]) -> NodeId | None:
     return None
 
 
+def first_of(i: NodeId, s: int, places: Sequence[NodeId]) -> NodeId | None:
+    """`first` among places (ascending) that may lie far apart: in s steps of bisection, however large the cluster."""
+    ids = block(i, s)
+    low, high = bisect_left(places, ids.start), bisect_left(places, ids.stop)
+    if low == high:
+        return None
+    start = ids.start
+    for bit in range(s - 2, -1, -1):  # the least x has i's own bit wherever a member has it
+        middle = bisect_left(places, start + (1 << bit), low, high)
+        if (middle < high) if (i >> bit) & 1 else (middle == low):
+            low, start = middle, start + (1 << bit)
+        else:
+            high = middle
+    return places[low]
+
+
 def children(i: NodeId, members: Collection[NodeId], h: int) -> list[NodeId]:
     """CHILDREN(i, t, h): the first member of each of the clusters 1..h."""
     found = (first(i, s, members) for s in range(1, h + 1))

@@ -1,0 +1,348 @@
+"""Who is a member, and who gets which place, without any agreement.
+
+Source:   ours; an id space in halves that their owners give out, as in buddy allocation.
+Promises: no two lives ever have the same (place, incarnation), and no two live nodes one place: also when many are
+          admitted at once, when the network is split, and when nodes crash, come back or leave. Rosters that heard the
+          same news are equal, in whatever order it came. Where every member knows the lots of all and nobody failed
+          or left, the next place given is the lowest free one, so n nodes stand on 0..n-1.
+Assumes:  a data directory is one node's: never run twice at once (state.py locks it), never put back from an old copy.
+          Members are not Byzantine: what they tell of others is believed; what a node says of itself is held against
+          its certificate's name.
+
+A *lot* is a row of free ids, `next` and then every 2**level-th, up to the end of its storey. The storeys end at 2**16,
+2**24 and 2**30. The first node stands on 0 and has all other ids of the lowest storey. A member admits by giving away
+`next`. A member that keeps its state keeps the rest of the row too, and the joiner gets ids of the storey above that
+can be nobody else's: those that equal its place modulo the storey's width. A member without a data directory may be
+gone tomorrow, so it shares its row with the joiner, every second id. Either way the lots of all nodes that ever were
+are disjoint. A node that is gone for good takes its lot with it, so the places can run out: one is lost by each such
+death while the first node is there, large parts of the lots when it is gone for good as well.
+
+Why n nodes stand on 0..n-1: the free ids of the lowest storey are the lots of the members, so the lowest free id is the
+lowest `next`. A member that knows all lots sends a joiner there. With stale knowledge it may send it to another one,
+which sends it on or gives a place that is not the lowest: then places have holes, until the owner of a hole admits
+again. The same holds while that owner cannot be reached. After HOPS_MAX moves whoever is asked admits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable
+from typing import Annotated
+
+import msgspec
+from msgspec import Meta
+
+from trellis.errors import StateError
+from trellis.words import NodeId
+
+DIMENSION = 30  # 2**30 places
+PLACES = 1 << DIMENSION
+STOREYS = (16, 24, DIMENSION)  # their widths, as powers of two
+INCARNATIONS = (1 << 31) - 1
+MEMBERS_MAX = 65_536  # that one node keeps in mind
+HOPS_MAX = 3  # how often a joiner is sent elsewhere
+
+PlaceId = Annotated[int, Meta(ge=0, lt=PLACES)]
+Incarnation = Annotated[int, Meta(ge=0, le=INCARNATIONS)]
+
+
+class Lot(msgspec.Struct, frozen=True, gc=False, array_like=True, forbid_unknown_fields=True):
+    """Free ids: next, next + 2**level, ... It shrinks and never grows, so the later of two is the one further on."""
+
+    next: Annotated[int, Meta(ge=0, le=PLACES)]
+    level: Annotated[int, Meta(ge=0, le=DIMENSION)]
+
+    @property
+    def top(self) -> int:
+        return next((top for top in STOREYS if self.level < top), DIMENSION)
+
+    @property
+    def empty(self) -> bool:
+        return not 0 < self.next < 1 << self.top
+
+    def __contains__(self, place: NodeId) -> bool:
+        return self.next <= place < 1 << self.top and (place - self.next) % (1 << self.level) == 0
+
+    def first(self) -> tuple[Lot, Lot]:
+        """What I keep and what goes with the place `next`: the rest of the row, and a row of the storey above."""
+        return row(self.next + (1 << self.level), self.level), above(self.next, self.top)
+
+    def halves(self) -> tuple[Lot, Lot]:
+        """The same when the row is shared: every second id each."""
+        step, level = 1 << self.level, self.level + 1
+        if level == self.top:  # nothing to share
+            return self.first()
+        return row(self.next + step, level), row(self.next + 2 * step, level)
+
+
+def row(next: int, level: int) -> Lot:
+    return Lot(min(next, PLACES), level)
+
+
+def above(place: NodeId, top: int) -> Lot:
+    """The ids of the next storey that only the node on this place has."""
+    return row(place + (1 << top), top)
+
+
+WHOLE = Lot(1, 0)  # of the first node
+UNHEARD = Lot(0, 0)  # earlier than any
+
+
+class Member(msgspec.Struct, frozen=True, gc=False, array_like=True, forbid_unknown_fields=True):
+    """One life of one node, as the members tell each other."""
+
+    place: PlaceId
+    incarnation: Incarnation
+    address: str
+    name: str  # of its certificate; empty in plaintext
+    left: bool
+    lot: Lot  # as far as one has heard
+
+    @property
+    def free(self) -> Lot:
+        """What it gives places from: its lot, or when that is used up, its ids of the storey above."""
+        used_up = self.lot.empty and self.lot != UNHEARD and self.lot.level < DIMENSION
+        return above(self.place, self.lot.top) if used_up else self.lot
+
+
+class Vacancy(msgspec.Struct, frozen=True, gc=False, array_like=True, forbid_unknown_fields=True):
+    """A place that its node gave back, the last incarnation in which it was used, and the lot that goes with it."""
+
+    place: PlaceId
+    incarnation: Incarnation
+    lot: Lot
+    open: bool = True  # False: given out again; kept so that a repeated hand-over does not open it a second time
+
+
+class Welcome(msgspec.Struct, frozen=True, gc=False):
+    """You are a member, here, among these."""
+
+    cluster: str
+    place: NodeId
+    incarnation: int
+    lot: Lot
+    members: tuple[Member, ...]
+
+
+class Elsewhere(msgspec.Struct, frozen=True, gc=False):
+    """Ask that member instead."""
+
+    address: str
+
+
+class Refused(msgspec.Struct, frozen=True, gc=False):
+    """You are not let in, and why."""
+
+    reason: str
+
+
+# Write down my lot and what changed of the vacancies that I hold, for good; StateError when that cannot be done.
+Keep = Callable[[Lot, Iterable[Vacancy]], None]
+
+
+def later(one: Lot, other: Lot) -> Lot:
+    """Of two lots of one place."""
+    return max(one, other, key=lambda lot: (lot.next, lot.level))
+
+
+def merged(one: Member, other: Member) -> Member:
+    """What is known of a place by two who tell each other: in any order, any number of times, the same.
+
+    The newer incarnation holds; in one incarnation, who left has left. The lot shrinks from life to life.
+    """
+    newer = max(one, other, key=lambda m: (m.incarnation, m.left, m.address, m.name))
+    lot = later(one.lot, other.lot)
+    return newer if newer.lot == lot else msgspec.structs.replace(newer, lot=lot)
+
+
+class Roster:
+    """What one member knows of all, and the places that it can give out."""
+
+    def __init__(
+        self, cluster: str, mine: Member, keep: Keep, vacancies: Iterable[Vacancy] = (), lasting: bool = True
+    ) -> None:
+        self.cluster = cluster
+        self.keep = keep
+        self.lasting = lasting  # whether what I keep outlives the process, and so my lot
+        self.me = mine.place
+        self.said = mine  # who I am, whatever others say of my place
+        self.members: dict[NodeId, Member] = {mine.place: mine}
+        self.vacancies = {vacancy.place: vacancy for vacancy in vacancies}  # handed to me
+        self.promised: dict[NodeId, tuple[str, Lot]] = {}  # places that I gave out in this life, and to which name
+
+    @property
+    def mine(self) -> Member:
+        return self.members[self.me]
+
+    @property
+    def ousted(self) -> bool:
+        """Whether my place is in use by another, in a newer life or on a copy of my state: then I must fall silent."""
+        mine, said = self.mine, self.said
+        return (mine.incarnation, mine.address, mine.name) != (said.incarnation, said.address, said.name)
+
+    def present(self) -> list[Member]:
+        """Who has not left, by place. They may be dead."""
+        return sorted((m for m in self.members.values() if not m.left), key=lambda m: m.place)
+
+    # News
+
+    def all_news(self) -> tuple[Member, ...]:
+        """For a new link or a joiner: all that I know."""
+        return tuple(self.members[place] for place in sorted(self.members))
+
+    def hear(self, members: Iterable[Member]) -> list[Member]:
+        """What of this is new to me, to be told on to everybody but the teller."""
+        news = []
+        for member in members:
+            known = self.members.get(member.place)
+            if known is None and len(self.members) >= MEMBERS_MAX:
+                continue  # a bound on memory; places are given out without this table
+            now = member if known is None else merged(known, member)
+            if now != known:
+                self.members[member.place] = now
+                news.append(now)
+        return news
+
+    def greet(self, place: NodeId, incarnation: int, address: str, name: str) -> list[Member] | Refused:
+        """A node says who it is. The news to tell, or why it cannot be.
+
+        Under another name than I know its owner by it is refused until I hear that the owner left.
+        """
+        known = self.members.get(place)
+        refusal = self.not_its_own(place, name, "join instead")
+        if refusal is not None:
+            return refusal
+        if known is not None and (known.incarnation, known.left) > (incarnation, False):
+            what = "given back" if known.left else "in use"
+            return Refused(f"place {place}: it is {what} in incarnation {known.incarnation}; {incarnation} is over")
+        if known is not None and known.incarnation == incarnation and known.address != address:
+            return Refused(f"place {place}: incarnation {incarnation} is at {known.address}, not at {address}")
+        lot = known.lot if known is not None else self.promised.get(place, (name, UNHEARD))[1]  # its news will say more
+        return self.hear([Member(place, incarnation, address, name, False, lot)])
+
+    def not_its_own(self, place: NodeId, name: str, way_out: str) -> Refused | None:
+        """Why a node of this name cannot stand on this place, if I know of a reason."""
+        known, vacancy = self.members.get(place), self.vacancies.get(place)
+        if place == self.me:
+            return Refused(f"place {place}: it is mine; two nodes run on copies of one data directory")
+        if place in self.mine.lot:
+            return Refused(f"place {place}: nobody was ever given it; {way_out}")
+        if vacancy is not None and vacancy.open:
+            return Refused(f"place {place}: it was given back; {way_out}")
+        owner = known.name if known is not None and not known.left else self.promised.get(place, (name, UNHEARD))[0]
+        if owner != name:
+            return Refused(f"place {place}: it belongs to {owner!r}, not to {name!r}; {way_out}")
+        return None
+
+    # Places
+
+    def admit(self, name: str, live: Collection[NodeId], hops: int = 0) -> Welcome | Elsewhere | Refused:
+        """A newcomer asks for a place: `live` are those I have a link to, `hops` how often it was sent on already.
+
+        What is given away is kept before this returns. Should the answer get lost, the place is lost with it: nobody
+        else ever gets it. The newcomer is a member once it says so itself (`greet`).
+        """
+        if self.mine.left or self.ousted:
+            return Refused(f"member {self.me} is leaving; ask another one")
+        vacant = [v for v in self.vacancies.values() if v.open and v.incarnation < INCARNATIONS]
+        if vacant:
+            return self.give_again(min(vacant, key=lambda v: v.place), name)
+        better = self.better(live)
+        if better is not None and (hops < HOPS_MAX or self.mine.free.empty):
+            return Elsewhere(better.address)
+        if self.mine.free.empty:
+            return Refused(f"member {self.me} has no place left to give; ask another one")
+        return self.give_next(name)
+
+    def better(self, live: Collection[NodeId]) -> Member | None:
+        """The live member with the lowest free place, unless it is I."""
+        others = [m for m in self.members.values() if m.place in live and m.place != self.me and not m.left]
+        able = [m for m in (self.mine, *others) if not m.free.empty]
+        best = min(able, key=lambda m: (m.free.next, m.place != self.me), default=self.mine)
+        return None if best.place == self.me else best
+
+    def give_again(self, vacancy: Vacancy, name: str) -> Welcome | Refused:
+        given = msgspec.structs.replace(vacancy, open=False, incarnation=vacancy.incarnation + 1)
+        refusal = self.refuse_unless_kept(self.mine.lot, [given])
+        if refusal is not None:
+            return refusal
+        self.vacancies[given.place] = given
+        return self.welcome(given.place, given.incarnation, given.lot, name)
+
+    def give_next(self, name: str) -> Welcome | Refused:
+        lot = self.mine.free
+        kept, given = lot.first() if self.lasting else lot.halves()
+        refusal = self.refuse_unless_kept(kept, [])
+        if refusal is not None:
+            return refusal
+        self.members[self.me] = msgspec.structs.replace(self.mine, lot=kept)
+        return self.welcome(lot.next, 0, given, name)
+
+    def refuse_unless_kept(self, lot: Lot, changed: Iterable[Vacancy]) -> Refused | None:
+        try:
+            self.keep(lot, changed)
+        except StateError as error:
+            return Refused(f"member {self.me} cannot write down what it gives away: {error}")
+        return None
+
+    def welcome(self, place: NodeId, incarnation: int, lot: Lot, name: str) -> Welcome:
+        self.promised[place] = name, lot
+        return Welcome(self.cluster, place, incarnation, lot, self.all_news())
+
+    def readmit(self, name: str, place: NodeId, incarnation: int) -> Welcome | Refused:
+        """A node comes back to the place in its data directory, in a life after all that it and I know of.
+
+        I may never have heard of it: others gave it its place, before I came or in a part of the network that I was
+        cut off from. Then its own word counts. Nobody else can have its place: it would have had to leave first,
+        and who leaves forgets its place before anyone is told. It knows its lot better than I, and keeps the later of
+        its own and mine.
+        """
+        known, vacancy = self.members.get(place), self.vacancies.get(place)
+        way_out = "come back through another member, or start with an empty data directory"
+        refusal = self.not_its_own(place, name, way_out)
+        if refusal is not None:
+            return refusal
+        given_back = known.incarnation if known is not None and known.left else -1
+        if incarnation <= given_back or (vacancy is not None and incarnation < vacancy.incarnation):
+            return Refused(f"place {place}: it was given back; {way_out}")
+        latest = max(incarnation, known.incarnation if known is not None else 0)
+        if latest >= INCARNATIONS:
+            return Refused(f"place {place}: its incarnations are used up; {way_out}")
+        return self.welcome(place, latest + 1, known.lot if known is not None else UNHEARD, name)
+
+    # Leaving
+
+    def heir(self, live: Collection[NodeId]) -> Member | None:
+        """Whom I hand my places to: the lowest live one, so that they gather where most joiners ask."""
+        return next((m for m in self.present() if m.place in live and m.place != self.me), None)
+
+    def leave(self) -> tuple[Vacancy, ...]:
+        """I leave: what I hand to my heir, in one message that is never sent twice.
+
+        The caller forgets its place for good (`State.leave`) before it says a word of this. If the heir is not there
+        after all, the places are lost to the cluster, which costs nothing else.
+        """
+        mine = self.mine
+        handed = (Vacancy(self.me, mine.incarnation, mine.lot), *(v for v in self.vacancies.values() if v.open))
+        self.members[self.me] = msgspec.structs.replace(mine, left=True)
+        self.vacancies = {}
+        return handed
+
+    def inherit(self, handed: Iterable[Vacancy]) -> list[Member] | Refused:
+        """Another member leaves, and hands me its places. They are kept before this returns the news to tell."""
+        if self.mine.left or self.ousted:
+            return Refused(f"member {self.me} is leaving itself; hand over to another one")
+        fresh = {v.place: v for v in handed if v.open and self.may_inherit(v)}
+        refusal = self.refuse_unless_kept(self.mine.lot, fresh.values())
+        if refusal is not None:
+            return refusal
+        self.vacancies |= fresh
+        known = [self.members[place] for place in fresh if place in self.members]
+        gone = [m for m in known if m.incarnation == fresh[m.place].incarnation]
+        return self.hear([msgspec.structs.replace(m, left=True, lot=fresh[m.place].lot) for m in gone])
+
+    def may_inherit(self, handed: Vacancy) -> bool:
+        """Not what I had before, nor what is in use in a later life than the one that is handed over."""
+        had, known = self.vacancies.get(handed.place), self.members.get(handed.place)
+        fresh = had is None or handed.incarnation >= had.incarnation + had.open  # what I gave out comes back as given
+        mine = handed.place == self.me or handed.place in self.mine.lot
+        return fresh and not mine and (known is None or known.incarnation <= handed.incarnation)
