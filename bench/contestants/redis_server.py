@@ -1,6 +1,7 @@
 """redis-py through one redis-server.
 
-Used:    PUBLISH in a pipeline without a transaction, and `PubSub.get_message`.
+Used:    PUBLISH in a pipeline without a transaction, and `PubSub.get_message`. redis-py takes its C parser, hiredis,
+         where it is installed; the versions say whether it did.
 No loss: redis-server drops a client whose output buffer is over its limit: the limit is lifted, and a window.
 """
 

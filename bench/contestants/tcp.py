@@ -13,7 +13,6 @@ from itertools import accumulate, pairwise
 from contestants.load import Feed, Tally, drive_async, loop_version, run
 
 title = "bare asyncio TCP"
-BATCH = 256
 PREFIX = struct.Struct("!II")  # payloads in the frame, bytes after the lengths
 
 
@@ -65,7 +64,7 @@ def publisher(address: str, feed: Feed) -> None:
 
         server = await asyncio.start_server(lambda _, writer: writers.append(writer), "127.0.0.1", 0)
         feed.opened(str(server.sockets[0].getsockname()[1]))
-        await drive_async(feed, send, BATCH)
+        await drive_async(feed, send, feed.load.in_one_frame())
 
     run(main())
 

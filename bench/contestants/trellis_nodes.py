@@ -19,7 +19,6 @@ from contestants.servers import Missing
 title = "trellis"
 TOPIC = "news"
 ORDER = "causal"
-BATCH = 256
 
 
 def versions() -> str:
@@ -48,7 +47,7 @@ def publisher(address: str, feed: Feed) -> None:
                     await node.publish_many(TOPIC, payloads)
 
             feed.opened(node.address)
-            await drive_async(feed, send, BATCH)
+            await drive_async(feed, send, feed.load.in_one_frame())
             own.cancel()
 
     run(main())

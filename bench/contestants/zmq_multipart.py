@@ -7,7 +7,7 @@ No loss: as in zmq_frame.
 from __future__ import annotations
 
 from contestants.load import Feed, Tally, drive
-from contestants.zmq_frame import BATCH, MARK, server, versions
+from contestants.zmq_frame import BATCH, server, versions
 
 __all__ = ["publisher", "server", "subscriber", "title", "versions"]
 
@@ -19,7 +19,6 @@ def publisher(address: str, feed: Feed) -> None:
     import zmq
 
     socket = zmq.Context().socket(zmq.PUB)
-    socket.set(zmq.SNDHWM, MARK)
     socket.set(zmq.XPUB_NODROP, 1)
     port = socket.bind_to_random_port("tcp://127.0.0.1")
     feed.opened(f"tcp://127.0.0.1:{port}")
@@ -36,7 +35,6 @@ def subscriber(address: str, tally: Tally) -> None:
     import zmq
 
     socket = zmq.Context().socket(zmq.SUB)
-    socket.set(zmq.RCVHWM, MARK)
     socket.connect(address)
     socket.subscribe(TOPIC)
     tally.ready()
