@@ -131,16 +131,19 @@ def show(rows: list[Row], payloads: list[int], caption: str) -> None:
         of_payload = [row for row in rows if row.payload == payload]
         ours = next((row.median for row in of_payload if row.contestant == OURS), None)
         for row in of_payload:
-            table.add_row(contestant(row.contestant).title, *cells(row.median, ours))
+            verdict = (
+                ["lost" if row.trouble[0].startswith("lost") else "failed"]
+                if row.median is None
+                else cells(row.median, ours)
+            )
+            table.add_row(contestant(row.contestant).title, *verdict)
         console.print(table)
         for row in of_payload:
             for line in row.trouble:
-                console.print(f"{contestant(row.contestant).title}: {line}", markup=False, highlight=False)
+                print(f"{contestant(row.contestant).title}: a run without figures: {line}")
 
 
-def cells(heat: Figures | None, ours: Figures | None) -> list[str]:
-    if heat is None:
-        return ["no figures"]
+def cells(heat: Figures, ours: Figures | None) -> list[str]:
     speed, cpu, p99 = (
         f"{getattr(heat, name) / getattr(ours, name):.2f}" if ours else "-"
         for name in ("deliveries_per_second", "cpu_seconds_per_million", "latency_us_p99")

@@ -4,7 +4,7 @@
     versions()                the libraries and servers used; raises ImportError or Missing if one is not there
     server()                  a context that runs the server and gives (address, process id), or None without one
     publisher(address, feed)  open; `feed.opened(address)`; then `drive` the feed into the library's fastest send
-    subscriber(address, tally)  open; `tally.ready()`; then hand over all that comes until `tally.done`
+    subscriber(address, tally)  open; `tally.ready()`; then hand over all that comes, until killed
 
 The two last ones run in processes of their own. Libraries are imported inside the functions only: one that is missing
 takes nobody else out of the race.

@@ -12,8 +12,8 @@ import multiprocessing
 import pstats
 import statistics
 import time
-from collections.abc import Callable
-from contextlib import nullcontext
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
@@ -23,6 +23,7 @@ from contestants import contestant
 from contestants.load import PHASES, Board, Feed, Heard, Load, Published, Tally
 
 T = TypeVar("T")
+
 SPAWN = multiprocessing.get_context("spawn")  # a fresh interpreter each: no thread or socket of another's
 START_SECONDS = 60.0  # ten interpreters on few cores
 SLACK_SECONDS = 30.0  # to drain what is queued when the publisher stops
@@ -146,26 +147,30 @@ def listen(child: Child) -> None:
 
 
 def publish(pipe: Connection, name: str, load: Load, board: Board, address: str, profile: bool) -> None:
-    feed = Feed(load, board, pipe)
-    work(pipe, lambda: contestant(name).publisher(address, feed), profile, lambda: feed.report)
+    with reporting(pipe, profile) as finish:
+        contestant(name).publisher(address, Feed(load, board, pipe, finish))
 
 
 def subscribe(pipe: Connection, name: str, load: Load, board: Board, address: str, profile: bool, me: int) -> None:
-    tally = Tally(load, board, me, pipe)
-    work(pipe, lambda: contestant(name).subscriber(address, tally), profile, lambda: tally.report)
+    with reporting(pipe, profile) as finish:
+        contestant(name).subscriber(address, Tally(load, board, me, lambda: pipe.send("ready"), finish))
 
 
-def work(pipe: Connection, part: Callable[[], None], profile: bool, report: Callable[[], object]) -> None:
+@contextmanager
+def reporting(pipe: Connection, profile: bool) -> Iterator[Callable[[object], None]]:
     """A child's life. Nothing may escape it: the parent hears the reason and ends the heat."""
     profiler = cProfile.Profile(time.process_time)  # CPU time: waiting does not count
+
+    def finish(report: object) -> None:
+        profiler.disable()
+        pipe.send(report)
+        if profile:
+            pipe.send(Profile(top_lines(profiler)))
+
     try:
         if profile:
             profiler.enable()
-        part()
-        profiler.disable()
-        pipe.send(report())
-        if profile:
-            pipe.send(Profile(top_lines(profiler)))
+        yield finish
     except BaseException as accident:
         pipe.send(Failed(f"{type(accident).__name__}: {accident}"))
 

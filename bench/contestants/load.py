@@ -84,9 +84,8 @@ class Heard:
 class Feed:
     """The publisher's side: what to send next, or how long to wait."""
 
-    def __init__(self, load: Load, board: Board, pipe: Connection) -> None:
-        self.load, self.board, self.pipe = load, board, pipe
-        self.report = Published(0, 0, 0.0)
+    def __init__(self, load: Load, board: Board, pipe: Connection, finish: Callable[[Published], None]) -> None:
+        self.load, self.board, self.pipe, self.finish = load, board, pipe, finish
 
     def opened(self, address: str) -> None:
         """Subscribers may come now, to this address."""
@@ -119,7 +118,7 @@ class Feed:
             board.sent[0] = sent
         yield [load.fill(END, sent)]
         yield from self.until_ended(1)
-        self.report = Published(sent, began, cpu_seconds(processes) - cpu)
+        report = Published(sent, began, cpu_seconds(processes) - cpu)
         due = time.monotonic_ns()
         for number in range(int(load.seconds * RATE)):
             while (now := time.monotonic_ns()) < due:
@@ -128,6 +127,7 @@ class Feed:
             due += 1_000_000_000 // RATE
         yield [load.fill(END, int(load.seconds * RATE))]
         yield from self.until_ended(2)
+        self.finish(report)
 
     def until_ended(self, phase: int) -> Iterator[float]:
         while min(self.board.ended[:]) < phase:
@@ -151,19 +151,21 @@ async def drive_async(feed: Feed, send: Callable[[list[bytes]], Awaitable[None]]
 
 
 class Tally:
-    """A subscriber's side: is this the payload that had to come next?"""
+    """A subscriber's side: is this the payload that had to come next?
 
-    def __init__(self, load: Load, board: Board, me: int, pipe: Connection) -> None:
-        self.board, self.me, self.pipe = board, me, pipe
+    When all has come it reports. The subscriber stays: others may still need it.
+    """
+
+    def __init__(
+        self, load: Load, board: Board, me: int, ready: Callable[[], None], finish: Callable[[Heard], None]
+    ) -> None:
+        self.board, self.me = board, me
+        self.ready = ready  # to be called when the subscription stands
+        self.finish = finish
         self.cycle = load.cycle()
         self.strip = self.cycle * (LIST_MAX // CYCLE + 1)
         self.count = 0  # payloads of this phase
-        self.done = False
         self.report = Heard()
-
-    def ready(self) -> None:
-        """The subscription stands."""
-        self.pipe.send("ready")
 
     def take(self, payload: bytes) -> None:
         count = self.count
@@ -192,8 +194,8 @@ class Tally:
             self.end(now, number)
         else:
             wanted = self.count if kind == TIMED else self.count % CYCLE
-            if number != wanted and len(self.report.faults) < 3:
-                self.report.faults.append(f"payload {self.count} is {number}, not {wanted}")
+            if (kind == NUMBERED or number != wanted) and len(self.report.faults) < 3:  # `take` has compared the former
+                self.report.faults.append(f"payload {self.count} is {number}, not {wanted} as it was sent")
             self.count += 1
             if kind == TIMED:
                 self.report.latencies.append(now - at)
@@ -209,7 +211,8 @@ class Tally:
         board.heard[me] = self.count
         self.count = 0
         board.ended[me] += 1
-        self.done = board.ended[me] == PHASES
+        if board.ended[me] == PHASES:
+            self.finish(self.report)
 
 
 def cpu_seconds(processes: list[int]) -> float:

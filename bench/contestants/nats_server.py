@@ -58,17 +58,14 @@ def subscriber(address: str, tally: Tally) -> None:
 
     async def main() -> None:
         client = await nats.connect(address)
-        done = asyncio.Event()
         take = tally.take
 
         async def upon(message: Any) -> None:
             take(message.data)
-            if tally.done:
-                done.set()
 
         await client.subscribe(TOPIC, cb=upon)
         await client.flush()
         tally.ready()
-        await done.wait()
+        await asyncio.Event().wait()
 
     run(main())

@@ -59,5 +59,5 @@ def subscriber(address: str, tally: Tally) -> None:
         pass
     tally.ready()
     receive, take = channel.get_message, tally.take
-    while not tally.done:
+    while True:
         take(receive(timeout=None)["data"])

@@ -31,8 +31,8 @@ def encode(payloads: list[bytes]) -> bytes:
 
 
 class Frames(asyncio.Protocol):
-    def __init__(self, tally: Tally, done: asyncio.Event) -> None:
-        self.tally, self.done = tally, done
+    def __init__(self, tally: Tally) -> None:
+        self.tally = tally
         self.rest = b""
 
     def data_received(self, data: bytes) -> None:
@@ -47,8 +47,6 @@ class Frames(asyncio.Protocol):
             self.tally.take_many([data[a:b] for a, b in pairwise(ends)])
             at = start + size
         self.rest = data[at:]
-        if self.tally.done:
-            self.done.set()
 
 
 def publisher(address: str, feed: Feed) -> None:
@@ -71,9 +69,8 @@ def publisher(address: str, feed: Feed) -> None:
 
 def subscriber(address: str, tally: Tally) -> None:
     async def main() -> None:
-        done = asyncio.Event()
-        await asyncio.get_running_loop().create_connection(lambda: Frames(tally, done), "127.0.0.1", int(address))
+        await asyncio.get_running_loop().create_connection(lambda: Frames(tally), "127.0.0.1", int(address))
         tally.ready()
-        await done.wait()
+        await asyncio.Event().wait()
 
     run(main())

@@ -67,7 +67,5 @@ def subscriber(address: str, tally: Tally) -> None:
             tally.ready()
             async for batch in subscription.batches():
                 tally.take_many(batch.payloads)
-                if tally.done:
-                    break
 
     run(main())

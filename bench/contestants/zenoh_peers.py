@@ -7,7 +7,7 @@ No loss: congestion control BLOCK: `put` waits when a queue is full: zenoh's own
 from __future__ import annotations
 
 import json
-import time
+import threading
 from importlib.metadata import version
 from typing import Any
 
@@ -61,6 +61,5 @@ def subscriber(address: str, tally: Tally) -> None:
     session = zenoh.open(config(connect=[address]))
     declared = session.declare_subscriber(KEY, lambda sample: take(sample.payload.to_bytes()))
     tally.ready()
-    while not tally.done:
-        time.sleep(0.02)
-    declared.undeclare()  # type: ignore[no-untyped-call]
+    threading.Event().wait()
+    assert declared  # held until here: a subscriber that nobody holds is undeclared

@@ -51,5 +51,5 @@ def subscriber(address: str, tally: Tally) -> None:
     socket.subscribe(TOPIC)
     tally.ready()
     receive, take, start = socket.recv, tally.take, len(TOPIC)
-    while not tally.done:
+    while True:
         take(receive()[start:])

@@ -39,5 +39,5 @@ def subscriber(address: str, tally: Tally) -> None:
     socket.subscribe(TOPIC)
     tally.ready()
     receive, take = socket.recv_multipart, tally.take
-    while not tally.done:
+    while True:
         take(receive()[1])
