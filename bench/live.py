@@ -1,10 +1,10 @@
-"""One publisher and eight subscribers, ten processes at most on this machine: Trellis beside other publish/subscribe.
+"""One publisher and eight subscribers, at most ten processes on this machine: Trellis beside other publish/subscribe.
 
     python bench/live.py [--seconds 2] [--payload 128 --payload 1024] [--only trellis_nodes,tcp] [--runs 3] [--json]
     python bench/live.py --profile [--only tcp]
 
 Deliveries per second are summed over the subscribers, from the first payload sent to the last one received; each
-subscriber checks every payload (contestants/load.py), and a contestant that loses, repeats or swaps one has no figures
+subscriber checks every payload (race/load.py), and a contestant that loses, repeats or swaps one has no figures
 but the word "lost". CPU seconds are those of all processes, a server's included, per million deliveries. Latency is
 from the call that publishes to the payload in the subscriber's hands, at 1,000 payloads a second.
 
@@ -24,9 +24,9 @@ import sys
 from dataclasses import asdict, dataclass, fields
 
 from contestants import NAMES, contestant
-from contestants.heat import Broken, Figures, run_heat
-from contestants.load import HEAD, Load
-from contestants.servers import Missing
+from race.heat import Broken, Figures, run_heat
+from race.load import HEAD, Load
+from race.servers import Missing
 from rich.console import Console
 from rich.table import Table
 
@@ -50,7 +50,7 @@ def main() -> None:
     if options.profile:
         show_profiles(list(versions), options.payload, options.seconds, options.subscribers)
     else:
-        rows = race(list(versions), options, out)
+        rows = run_race(list(versions), options, out)
         machine = f"{os.cpu_count()} cores, Linux {platform.release()}, Python {platform.python_version()}"
         settings = {key: getattr(options, key) for key in ("subscribers", "seconds", "runs")}
         if options.json:
@@ -99,7 +99,7 @@ def roll_call(names: list[str]) -> tuple[dict[str, str], dict[str, str]]:
     return versions, absent
 
 
-def race(names: list[str], options: argparse.Namespace, out: Console) -> list[Row]:
+def run_race(names: list[str], options: argparse.Namespace, out: Console) -> list[Row]:
     pairs = [(name, payload) for payload in options.payload for name in names]
     kept: dict[tuple[str, int], list[Figures]] = {pair: [] for pair in pairs}
     trouble: dict[tuple[str, int], list[str]] = {pair: [] for pair in pairs}
@@ -124,11 +124,13 @@ def median(runs: list[Figures]) -> Figures | None:
 def show(rows: list[Row], payloads: list[int], caption: str) -> None:
     console = Console(width=None if sys.stdout.isatty() else 130)
     for payload in payloads:
+        of_payload = [row for row in rows if row.payload == payload]
+        if not of_payload:
+            continue
         table = Table(title=f"{payload} bytes", caption=caption)
         table.add_column("")
         for head in ("deliveries/s", "of trellis", "CPU s / million", "of trellis", "p50 us", "p99 us", "of trellis"):
             table.add_column(head, justify="right")
-        of_payload = [row for row in rows if row.payload == payload]
         ours = next((row.median for row in of_payload if row.contestant == OURS), None)
         for row in of_payload:
             verdict = (

@@ -16,7 +16,7 @@ from contextlib import AbstractContextManager
 from importlib import import_module
 from typing import Protocol, cast
 
-from contestants.load import Feed, Tally
+from race.load import Feed, Tally
 
 NAMES = ("trellis_nodes", "tcp", "zmq_frame", "zmq_multipart", "zenoh_peers", "nats_server", "redis_server")
 

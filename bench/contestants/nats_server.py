@@ -13,8 +13,8 @@ from contextlib import contextmanager
 from importlib.metadata import version
 from typing import Any
 
-from contestants.load import Feed, Tally, drive_async, loop_version, run
-from contestants.servers import free_port, running, server_version
+from race.load import Feed, Tally, drive_async, loop_version, run
+from race.servers import free_port, running, server_version
 
 title = "nats-py, nats-server"
 TOPIC = "news"

@@ -11,8 +11,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib.metadata import version
 
-from contestants.load import Feed, Tally, drive
-from contestants.servers import free_port, running, server_version
+from race.load import Feed, Tally, drive
+from race.servers import free_port, running, server_version
 
 title = "redis-py, redis-server"
 TOPIC = "news"

@@ -10,7 +10,7 @@ import asyncio
 import struct
 from itertools import accumulate, pairwise
 
-from contestants.load import Feed, Tally, drive_async, loop_version, run
+from race.load import Feed, Tally, drive_async, loop_version, run
 
 title = "bare asyncio TCP"
 PREFIX = struct.Struct("!II")  # payloads in the frame, bytes after the lengths

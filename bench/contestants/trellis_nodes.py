@@ -13,8 +13,8 @@ import asyncio
 from importlib import import_module
 from typing import Any
 
-from contestants.load import Feed, Tally, drive_async, loop_version, run
-from contestants.servers import Missing
+from race.load import Feed, Tally, drive_async, loop_version, run
+from race.servers import Missing
 
 title = "trellis"
 TOPIC = "news"

@@ -11,8 +11,8 @@ import threading
 from importlib.metadata import version
 from typing import Any
 
-from contestants.load import Feed, Tally, drive
-from contestants.servers import free_port
+from race.load import Feed, Tally, drive
+from race.servers import free_port
 
 title = "eclipse-zenoh peers"
 KEY = "news"

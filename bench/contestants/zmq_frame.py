@@ -10,7 +10,7 @@ No loss: XPUB_NODROP makes `send` wait at the high-water mark instead of droppin
 
 from __future__ import annotations
 
-from contestants.load import Feed, Tally, drive
+from race.load import Feed, Tally, drive
 
 title = "pyzmq, one frame"
 TOPIC = b"news "

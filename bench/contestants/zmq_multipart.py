@@ -6,7 +6,8 @@ No loss: as in zmq_frame.
 
 from __future__ import annotations
 
-from contestants.load import Feed, Tally, drive
+from race.load import Feed, Tally, drive
+
 from contestants.zmq_frame import BATCH, server, versions
 
 __all__ = ["publisher", "server", "subscriber", "title", "versions"]

@@ -18,7 +18,7 @@ SENT = 3000
 
 def module_of_the_load() -> ModuleType:
     """By its path: with bench/ on the path, bench/live.py would stand for this folder."""
-    spec = importlib.util.spec_from_file_location("bench_load", BENCH / "contestants" / "load.py")
+    spec = importlib.util.spec_from_file_location("bench_load", BENCH / "race" / "load.py")
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)

@@ -20,7 +20,8 @@ from multiprocessing.process import BaseProcess
 from typing import Any, Self, TypeVar
 
 from contestants import contestant
-from contestants.load import PHASES, Board, Feed, Heard, Load, Published, Tally
+
+from race.load import PHASES, Board, Feed, Heard, Load, Published, Tally
 
 T = TypeVar("T")
 
