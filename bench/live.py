@@ -4,8 +4,8 @@
     python bench/live.py --profile [--only tcp]
 
 Deliveries per second are summed over the subscribers, from the first payload sent to the last one received; each
-subscriber checks every payload (race/load.py), and a contestant that loses, repeats or swaps one has no figures
-but the word "lost". CPU seconds are those of all processes, a server's included, per million deliveries. Latency is
+subscriber checks every payload (race/load.py), and a run in which one is lost, repeated or swapped has no figures but
+the word "lost", also beside the name if other runs went well. CPU seconds are those of all processes, a server's included, per million deliveries. Latency is
 from the call that publishes to the payload in the subscriber's hands, at 1,000 payloads a second.
 
 The contestants take turns within each run, and every figure is the median of the runs, so that a noisy machine disturbs
@@ -138,7 +138,8 @@ def show(rows: list[Row], payloads: list[int], caption: str) -> None:
                 if row.median is None
                 else cells(row.median, ours)
             )
-            table.add_row(contestant(row.contestant).title, *verdict)
+            clean = f" ({len(row.runs)} runs, {len(row.trouble)} lost or failed)" if row.trouble else ""
+            table.add_row(contestant(row.contestant).title + clean, *verdict)
         console.print(table)
         for row in of_payload:
             for line in row.trouble:

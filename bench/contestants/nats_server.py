@@ -1,7 +1,7 @@
 """nats-py through one nats-server.
 
 Used:    `Client.publish` (there is no call for many; the client gathers what is published and its flusher writes it in
-         one go) and a subscription with a callback (iterating over `messages` takes three times the CPU time).
+         one go) and a subscription with a callback (iterating over `messages` takes almost three times the CPU time).
 No loss: core NATS cuts off slow consumers, on the server and in the client: a window.
 """
 

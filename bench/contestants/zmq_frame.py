@@ -5,7 +5,9 @@ Used:    `Socket.send(topic + payload)` and `Socket.recv()`. One frame halves th
          itself in its I/O thread.
 No loss: XPUB_NODROP makes `send` wait at the high-water mark instead of dropping, and a full subscriber stops reading
          its connection: libzmq's own flow control, so no window is needed. The mark is libzmq's default, 1,000
-         messages; higher ones, and 0 (no limit), were no faster.
+         messages. Of 0 (no limit), 1,000, 16,384 and 100,000, five runs each on a busy machine, it had the highest
+         median rate in three of four cases (both forms, 128 and 1,024 bytes); one frame of 128 bytes went 9% faster
+         at 16,384, within the noise, and took 14% less CPU time at 0, within the noise too.
 """
 
 from __future__ import annotations
