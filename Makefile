@@ -33,6 +33,7 @@ bench: setup  ## every figure a ratio in one run
 	$(BIN)/python bench/window.py
 	$(BIN)/python bench/sweep.py
 	$(BIN)/python bench/audit.py
+	$(BIN)/python bench/journal.py
 
 reproduce: setup  ## the papers' figures beside ours, as a page: some minutes on two cores
 	$(BIN)/trellis reproduce vcube-ps --out out/vcube-ps

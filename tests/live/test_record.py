@@ -102,7 +102,7 @@ def test_a_tail_torn_anywhere_costs_only_what_was_in_it(tmp_path: Path) -> None:
             rows = list(Trace(found.table).rows())
             assert rows == whole[: len(rows)]
             lengths.add(len(rows))
-    assert lengths == set(range(9))
+    assert set(range(9)) <= lengths  # the last bytes of the last line are zeros, so it may come back whole
 
 
 def test_damage_before_the_tail_is_told_and_never_read_over(tmp_path: Path) -> None:
