@@ -14,7 +14,6 @@ from pathlib import Path
 from trellis.audit import PROMISES, judge
 from trellis.live.collect import collect
 from trellis.live.record import Journal
-from trellis.live.segments import ROWS, turn
 from trellis.words import MessageId
 
 LINES = 200_000
@@ -46,9 +45,8 @@ def main() -> None:
             journal = Journal(Path(place) / f"cost-{per_flush}", 1, 0, 0, rows_max=10 * LINES)
             cost = ns_each(partial(lines, journal, per_flush))
             print(f"{per_flush:>7,} lines a flush: {cost:6,.0f} ns a line, {cost / BATCH:5.1f} ns a message of a batch")
-        (segment,) = (Path(place) / f"cost-{LINES}").glob(f"*{ROWS}")
         began = time.perf_counter()
-        turn(segment.with_suffix(""))
+        journal.close(LINES)
         print(
             f"a segment of {3 * LINES:,} lines to a part: {time.perf_counter() - began:.3f} s, in a thread of its own"
         )

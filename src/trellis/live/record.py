@@ -21,7 +21,7 @@ from pathlib import Path
 import msgspec
 
 from trellis.errors import TraceError
-from trellis.live.segments import LINE, MAGIC, PACK, ROWS, Leaf, Title, framed, pieces_in, read, stem, turn
+from trellis.live.segments import LINE, MAGIC, PACK, ROWS, About, Leaf, Title, framed, pieces_in, read, stem, turn
 from trellis.trace.table import messages_in
 from trellis.words import MessageId, NodeId, Packet, Time, Topic
 
@@ -52,10 +52,10 @@ class Journal:
         self.incarnation = incarnation
         self.rows_max = rows_max
         self.number = 0  # of the segment
-        self.rows = 0  # in it
-        self.lines = bytearray()
+        self.lines = bytearray()  # not written yet
+        self.written = bytearray()  # in this segment
         self.words = Words()
-        self.orders: dict[Topic, str] = {}  # not told yet
+        self.orders: dict[Topic, str] = {}  # not written yet
         self.known: dict[Topic, str] = {}
         self.turning = ThreadPoolExecutor(1, "trellis-trace")
         with plainly(directory):
@@ -63,7 +63,7 @@ class Journal:
             self.lock = os.open(directory / LOCK, os.O_RDWR | os.O_CREAT, 0o644)
             try:
                 fcntl.flock(self.lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                self.segment, self.size = self.begin_segment()
+                self.segment, self.size = self.begin_segment(0)
             except BlockingIOError:
                 os.close(self.lock)
                 raise TraceError(f"{directory}: another process is writing a trace there; stop it first") from None
@@ -108,9 +108,9 @@ class Journal:
             return
         with plainly(self.directory):
             self.append(framed(ENCODE(Leaf(self.words.fresh, self.orders, self.lines))))  # type: ignore[arg-type]
-        self.rows += len(self.lines) // LINE.itemsize
+        self.written += self.lines
         self.words.fresh, self.orders, self.lines = [], {}, bytearray()
-        if self.rows >= self.rows_max:
+        if len(self.written) >= self.rows_max * LINE.itemsize:
             self.roll()
 
     def append(self, raw: bytes) -> None:
@@ -124,10 +124,10 @@ class Journal:
             raise
         self.size += len(raw)
 
-    def begin_segment(self) -> tuple[int, int]:
+    def begin_segment(self, number: int) -> tuple[int, int]:
         """A new file with its title, and how long it is."""
-        path = stem(self.directory, self.incarnation, self.number).with_suffix(ROWS)
-        title = MAGIC + framed(ENCODE(Title(self.node, self.incarnation, self.number)))
+        path = stem(self.directory, self.incarnation, number).with_suffix(ROWS)
+        title = MAGIC + framed(ENCODE(Title(self.node, self.incarnation, number)))
         try:
             segment = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND, 0o644)
         except FileExistsError:
@@ -144,23 +144,25 @@ class Journal:
 
     def roll(self) -> None:
         """Begin the next segment; a thread makes a part of the full one. If that fails, it is read as it is."""
-        full, before = stem(self.directory, self.incarnation, self.number), self.segment
-        self.number += 1
         try:
-            self.segment, self.size = self.begin_segment()
+            segment, size = self.begin_segment(self.number + 1)
         except OSError:  # no room: go on with this one
-            self.number -= 1
             return
-        os.close(before)
-        self.rows, self.words = 0, Words()
-        self.turning.submit(turn, full)
+        self.finish_segment()
+        self.number += 1
+        self.segment, self.size, self.written, self.words = segment, size, bytearray(), Words()
+
+    def finish_segment(self) -> None:
+        os.close(self.segment)
+        place = stem(self.directory, self.incarnation, self.number)
+        about = About(Title(self.node, self.incarnation, self.number), self.known.copy())
+        self.turning.submit(turn, place, about, list(self.words), self.written)
 
     def close(self, at: Time) -> None:
         """The life ends in good order. Waits until all its segments are parts."""
         self.happened("stop", at, self.me)
         self.flush()
-        os.close(self.segment)
-        self.turning.submit(turn, stem(self.directory, self.incarnation, self.number))
+        self.finish_segment()
         self.turning.shutdown()
         os.close(self.lock)
 
