@@ -286,6 +286,8 @@ def test_a_life_is_written_once_and_by_one_process(tmp_path: Path) -> None:
     with pytest.raises(TraceError, match="life 1 was lived already"):
         Journal(tmp_path, 4, 1, 0)
     Journal(tmp_path, 4, 2, 0).close(1)
+    with pytest.raises(TraceError, match="life 2 was lived already"):
+        Journal(tmp_path, 4, 2, 0)
 
 
 def test_what_is_missing_or_foreign_or_told_twice_is_refused(tmp_path: Path) -> None:

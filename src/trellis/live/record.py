@@ -14,14 +14,30 @@ import errno
 import fcntl
 import os
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import msgspec
 
 from trellis.errors import TraceError
-from trellis.live.segments import LINE, MAGIC, PACK, ROWS, About, Leaf, Title, framed, pieces_in, read, stem, turn
+from trellis.live.segments import (
+    LINE,
+    MAGIC,
+    PACK,
+    PART,
+    ROWS,
+    About,
+    Leaf,
+    Title,
+    framed,
+    pieces_in,
+    read,
+    read_segment,
+    stem,
+    turn,
+    write_part,
+)
 from trellis.trace.table import messages_in
 from trellis.words import MessageId, NodeId, Packet, Time, Topic
 
@@ -58,6 +74,7 @@ class Journal:
         self.orders: dict[Topic, str] = {}  # not written yet
         self.known: dict[Topic, str] = {}
         self.turning = ThreadPoolExecutor(1, "trellis-trace")
+        self.turned: Future[None] | None = None  # the segment of which a part is being made
         with plainly(directory):
             directory.mkdir(parents=True, exist_ok=True)
             self.lock = os.open(directory / LOCK, os.O_RDWR | os.O_CREAT, 0o644)
@@ -129,6 +146,8 @@ class Journal:
         path = stem(self.directory, self.incarnation, number).with_suffix(ROWS)
         title = MAGIC + framed(ENCODE(Title(self.node, self.incarnation, number)))
         try:
+            if path.with_suffix(PART).exists():
+                raise FileExistsError
             segment = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND, 0o644)
         except FileExistsError:
             raise TraceError(f"{path}: life {self.incarnation} was lived already; start with the next one") from None
@@ -156,14 +175,20 @@ class Journal:
         os.close(self.segment)
         place = stem(self.directory, self.incarnation, self.number)
         about = About(Title(self.node, self.incarnation, self.number), self.known.copy())
-        self.turning.submit(turn, place, about, list(self.words), self.written)
+        if self.turned is None or self.turned.done():  # at most one waits in memory; the others wait on disk
+            self.turned = self.turning.submit(turn, place, about, list(self.words), self.written)
 
     def close(self, at: Time) -> None:
-        """The life ends in good order. Waits until all its segments are parts."""
+        """The life ends in good order. Waits until all its segments are parts, as far as there is room for them."""
         self.happened("stop", at, self.me)
         self.flush()
         self.finish_segment()
         self.turning.shutdown()
+        with suppress(OSError):
+            for number in range(self.number + 1):
+                place = stem(self.directory, self.incarnation, number)
+                if place.with_suffix(ROWS).exists() and (left := read_segment(place.with_suffix(ROWS))) is not None:
+                    write_part(place, About(left.title, left.orders), left.table)
         os.close(self.lock)
 
 

@@ -155,7 +155,10 @@ def table(node: int, lines: Lines, words: list[str]) -> pa.Table:
 
 def turn(place: Path, about: About, words: list[str], lines: bytearray) -> None:
     """Write the part that takes a segment's place: by arrays, from memory, so that other threads hardly notice."""
-    rows = table(about.title.node, np.frombuffer(lines, LINE), words)
+    write_part(place, about, table(about.title.node, np.frombuffer(lines, LINE), words))
+
+
+def write_part(place: Path, about: About, rows: pa.Table) -> None:
     segment, part = place.with_suffix(ROWS), place.with_suffix(PART)
     aside = part.with_name(f".{part.name}")
     with aside.open("wb") as file:
