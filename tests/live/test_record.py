@@ -102,7 +102,7 @@ def test_a_tail_torn_anywhere_costs_only_what_was_in_it(tmp_path: Path) -> None:
             rows = list(Trace(found.table).rows())
             assert rows == whole[: len(rows)]
             lengths.add(len(rows))
-    assert lengths == set(range(9))
+    assert set(range(9)) <= lengths  # the last bytes of the last line are zeros, so it may come back whole
 
 
 def test_damage_before_the_tail_is_told_and_never_read_over(tmp_path: Path) -> None:
@@ -286,6 +286,8 @@ def test_a_life_is_written_once_and_by_one_process(tmp_path: Path) -> None:
     with pytest.raises(TraceError, match="life 1 was lived already"):
         Journal(tmp_path, 4, 1, 0)
     Journal(tmp_path, 4, 2, 0).close(1)
+    with pytest.raises(TraceError, match="life 2 was lived already"):
+        Journal(tmp_path, 4, 2, 0)
 
 
 def test_what_is_missing_or_foreign_or_told_twice_is_refused(tmp_path: Path) -> None:

@@ -14,14 +14,35 @@ import errno
 import fcntl
 import os
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import msgspec
 
 from trellis.errors import TraceError
+<<<<<<< HEAD
 from trellis.live.segments import LINE, MAGIC, PACK, ROWS, Leaf, Title, framed, pieces_in, read, stem, turn
+=======
+from trellis.live.segments import (
+    LINE,
+    MAGIC,
+    PACK,
+    PART,
+    ROWS,
+    About,
+    Leaf,
+    Title,
+    framed,
+    pieces_in,
+    read,
+    read_segment,
+    stem,
+    turn,
+    write_part,
+)
+from trellis.trace.table import messages_in
+>>>>>>> 610144b27708122c3e1944f9b523c858a573c6c0
 from trellis.words import MessageId, NodeId, Packet, Time, Topic
 
 ROWS_MAX = 1 << 18  # lines of a segment
@@ -51,18 +72,19 @@ class Journal:
         self.incarnation = incarnation
         self.rows_max = rows_max
         self.number = 0  # of the segment
-        self.rows = 0  # in it
-        self.lines = bytearray()
+        self.lines = bytearray()  # not written yet
+        self.written = bytearray()  # in this segment
         self.words = Words()
-        self.orders: dict[Topic, str] = {}  # not told yet
+        self.orders: dict[Topic, str] = {}  # not written yet
         self.known: dict[Topic, str] = {}
         self.turning = ThreadPoolExecutor(1, "trellis-trace")
+        self.turned: Future[None] | None = None  # the segment of which a part is being made
         with plainly(directory):
             directory.mkdir(parents=True, exist_ok=True)
             self.lock = os.open(directory / LOCK, os.O_RDWR | os.O_CREAT, 0o644)
             try:
                 fcntl.flock(self.lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                self.segment, self.size = self.begin_segment()
+                self.segment, self.size = self.begin_segment(0)
             except BlockingIOError:
                 os.close(self.lock)
                 raise TraceError(f"{directory}: another process is writing a trace there; stop it first") from None
@@ -107,9 +129,9 @@ class Journal:
             return
         with plainly(self.directory):
             self.append(framed(ENCODE(Leaf(self.words.fresh, self.orders, self.lines))))  # type: ignore[arg-type]
-        self.rows += len(self.lines) // LINE.itemsize
+        self.written += self.lines
         self.words.fresh, self.orders, self.lines = [], {}, bytearray()
-        if self.rows >= self.rows_max:
+        if len(self.written) >= self.rows_max * LINE.itemsize:
             self.roll()
 
     def append(self, raw: bytes) -> None:
@@ -123,11 +145,13 @@ class Journal:
             raise
         self.size += len(raw)
 
-    def begin_segment(self) -> tuple[int, int]:
+    def begin_segment(self, number: int) -> tuple[int, int]:
         """A new file with its title, and how long it is."""
-        path = stem(self.directory, self.incarnation, self.number).with_suffix(ROWS)
-        title = MAGIC + framed(ENCODE(Title(self.node, self.incarnation, self.number)))
+        path = stem(self.directory, self.incarnation, number).with_suffix(ROWS)
+        title = MAGIC + framed(ENCODE(Title(self.node, self.incarnation, number)))
         try:
+            if path.with_suffix(PART).exists():
+                raise FileExistsError
             segment = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND, 0o644)
         except FileExistsError:
             raise TraceError(f"{path}: life {self.incarnation} was lived already; start with the next one") from None
@@ -143,24 +167,32 @@ class Journal:
 
     def roll(self) -> None:
         """Begin the next segment; a thread makes a part of the full one. If that fails, it is read as it is."""
-        full, before = stem(self.directory, self.incarnation, self.number), self.segment
-        self.number += 1
         try:
-            self.segment, self.size = self.begin_segment()
+            segment, size = self.begin_segment(self.number + 1)
         except OSError:  # no room: go on with this one
-            self.number -= 1
             return
-        os.close(before)
-        self.rows, self.words = 0, Words()
-        self.turning.submit(turn, full)
+        self.finish_segment()
+        self.number += 1
+        self.segment, self.size, self.written, self.words = segment, size, bytearray(), Words()
+
+    def finish_segment(self) -> None:
+        os.close(self.segment)
+        place = stem(self.directory, self.incarnation, self.number)
+        about = About(Title(self.node, self.incarnation, self.number), self.known.copy())
+        if self.turned is None or self.turned.done():  # at most one waits in memory; the others wait on disk
+            self.turned = self.turning.submit(turn, place, about, list(self.words), self.written)
 
     def close(self, at: Time) -> None:
-        """The life ends in good order. Waits until all its segments are parts."""
+        """The life ends in good order. Waits until all its segments are parts, as far as there is room for them."""
         self.happened("stop", at, self.me)
         self.flush()
-        os.close(self.segment)
-        self.turning.submit(turn, stem(self.directory, self.incarnation, self.number))
+        self.finish_segment()
         self.turning.shutdown()
+        with suppress(OSError):
+            for number in range(self.number + 1):
+                place = stem(self.directory, self.incarnation, number)
+                if place.with_suffix(ROWS).exists() and (left := read_segment(place.with_suffix(ROWS))) is not None:
+                    write_part(place, About(left.title, left.orders), left.table)
         os.close(self.lock)
 
 

@@ -153,16 +153,17 @@ def table(node: int, lines: Lines, words: list[str]) -> pa.Table:
     return pa.table([cells(column) for column in COLUMNS], schema=arrow_schema())
 
 
-def turn(piece: Path) -> None:
-    """Make a Parquet part of a closed segment."""
-    segment, part = piece.with_suffix(ROWS), piece.with_suffix(PART)
-    read = read_segment(segment)
-    if read is None:
-        return
-    about = msgspec.json.encode(About(read.title, read.orders))
+def turn(place: Path, about: About, words: list[str], lines: bytearray) -> None:
+    """Write the part that takes a segment's place: by arrays, from memory, so that other threads hardly notice."""
+    write_part(place, about, table(about.title.node, np.frombuffer(lines, LINE), words))
+
+
+def write_part(place: Path, about: About, rows: pa.Table) -> None:
+    segment, part = place.with_suffix(ROWS), place.with_suffix(PART)
     aside = part.with_name(f".{part.name}")
     with aside.open("wb") as file:
-        pq.write_table(read.table.replace_schema_metadata({ABOUT: about}), file, compression="zstd")
+        told = msgspec.json.encode(about)
+        pq.write_table(rows.replace_schema_metadata({ABOUT: told}), file, compression="zstd")
         file.flush()
         os.fsync(file.fileno())
     os.rename(aside, part)
