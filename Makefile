@@ -33,11 +33,8 @@ bench: setup  ## every figure a ratio in one run
 	$(BIN)/python bench/window.py
 	$(BIN)/python bench/sweep.py
 	$(BIN)/python bench/audit.py
-<<<<<<< HEAD
 	$(BIN)/python bench/live.py
-=======
 	$(BIN)/python bench/journal.py
->>>>>>> 610144b27708122c3e1944f9b523c858a573c6c0
 
 reproduce: setup  ## the papers' figures beside ours, as a page: some minutes on two cores
 	$(BIN)/trellis reproduce vcube-ps --out out/vcube-ps

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from trellis.errors import StateError
-from trellis.live.roster import HOPS_MAX, WHOLE, Elsewhere, Lot, Member, Refused, Roster, Vacancy, Welcome, later
+from trellis.live.frames import Elsewhere, Refused, Welcome
+from trellis.live.places import WHOLE, Lot, Member, Vacancy
+from trellis.live.roster import HOPS_MAX, Roster, later
 
 
 class Disk:

@@ -12,7 +12,9 @@ import sys
 from collections.abc import Iterable
 from pathlib import Path
 
-from trellis.live.roster import WHOLE, Lot, Member, Roster, Vacancy, Welcome
+from trellis.live.frames import Welcome
+from trellis.live.places import WHOLE, Lot, Member, Vacancy
+from trellis.live.roster import Roster
 from trellis.live.state import State
 
 

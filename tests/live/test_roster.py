@@ -14,7 +14,9 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 
 from trellis.errors import StateError
 from trellis.live import roster
-from trellis.live.roster import UNHEARD, WHOLE, Elsewhere, Lot, Member, Refused, Roster, Vacancy, Welcome, merged
+from trellis.live.frames import Elsewhere, Refused, Welcome
+from trellis.live.places import UNHEARD, WHOLE, Lot, Member, Vacancy
+from trellis.live.roster import Roster, merged
 
 members = st.builds(
     Member,

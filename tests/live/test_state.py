@@ -14,7 +14,9 @@ from pathlib import Path
 import pytest
 
 from trellis.errors import StateError
-from trellis.live.roster import WHOLE, Lot, Member, Refused, Roster, Vacancy, Welcome
+from trellis.live.frames import Refused, Welcome
+from trellis.live.places import WHOLE, Lot, Member, Vacancy
+from trellis.live.roster import Roster
 from trellis.live.state import LOCK, STATE, State
 
 GIVING = Path(__file__).with_name("giving_node.py")

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Annotated
 import msgspec
 from msgspec import Meta
 
+from trellis.live.places import MEMBERS_MAX, Lot, Member, Vacancy
 from trellis.protocols.overlays.vcube_packets import WIRE
 from trellis.words import EXACT, Count, Incarnation, NodeId, Packet, Payload, Seq, Time, Topic
 
@@ -24,10 +25,8 @@ STRANGER_MAX = 4096  # the same, until the link is accepted
 BUNDLE_MAX = 1 << 19  # bytes of one block that may be published: the header of a full barrier fits beside it
 TOPIC_MAX = 256  # bytes of UTF-8
 QUEUE_MAX = 64 << 20  # bytes that wait for a peer that does not read
-MEMBERS_MAX = 65_536
 
 Limited = Annotated[int, Meta(ge=0, le=65_535)]
-Level = Annotated[int, Meta(ge=0, le=31)]
 Perhaps = Annotated[int, Meta(ge=-1, lt=1 << 31)]  # a place or an incarnation; -1 is none
 Ref = Annotated[int, Meta(ge=0, lt=EXACT)]  # by which a client knows an answer again
 Address = Annotated[str, Meta(pattern=r"\A[!-~]{0,262}\Z")]  # host:port, or [host]:port; empty: takes no connections
@@ -44,17 +43,6 @@ else:
 
 class Frame(msgspec.Struct, frozen=True, gc=False, array_like=True, forbid_unknown_fields=True):
     """One unit of a dialogue."""
-
-
-class Member(msgspec.Struct, frozen=True, gc=False, array_like=True, forbid_unknown_fields=True):
-    """One life of one node, as the members tell each other."""
-
-    place: NodeId
-    incarnation: Incarnation
-    address: Address
-    name: Name
-    left: bool
-    level: Level
 
 
 Members = Annotated[tuple[Member, ...], Meta(max_length=MEMBERS_MAX)]
@@ -94,6 +82,13 @@ class Bye(Frame, frozen=True, gc=False, tag="bye"):
     reason: Text
 
 
+class Order(Frame, frozen=True, gc=False, tag="order"):
+    """The topic that you asked to join has another order here."""
+
+    topic: Topic
+    order: Word
+
+
 # Joining.
 
 
@@ -104,6 +99,7 @@ class Join(Frame, frozen=True, gc=False, tag="join"):
     cluster: Cluster
     place: Perhaps = -1
     incarnation: Perhaps = -1
+    hops: Limited = 0  # how often I was sent elsewhere
 
 
 class Welcome(Frame, frozen=True, gc=False, tag="welcome"):
@@ -111,8 +107,8 @@ class Welcome(Frame, frozen=True, gc=False, tag="welcome"):
 
     cluster: Cluster
     place: NodeId
-    level: Level
     incarnation: Incarnation
+    lot: Lot
     members: Members
 
 
@@ -126,6 +122,12 @@ class Refused(Frame, frozen=True, gc=False, tag="refused"):
     """You are not let in, and why."""
 
     reason: Text
+
+
+class Hand(Frame, frozen=True, gc=False, tag="hand"):
+    """I leave: these places are yours to give."""
+
+    vacancies: Annotated[tuple[Vacancy, ...], Meta(max_length=MEMBERS_MAX)]
 
 
 # Clients.

@@ -21,9 +21,6 @@ from pathlib import Path
 import msgspec
 
 from trellis.errors import TraceError
-<<<<<<< HEAD
-from trellis.live.segments import LINE, MAGIC, PACK, ROWS, Leaf, Title, framed, pieces_in, read, stem, turn
-=======
 from trellis.live.segments import (
     LINE,
     MAGIC,
@@ -41,8 +38,6 @@ from trellis.live.segments import (
     turn,
     write_part,
 )
-from trellis.trace.table import messages_in
->>>>>>> 610144b27708122c3e1944f9b523c858a573c6c0
 from trellis.words import MessageId, NodeId, Packet, Time, Topic
 
 ROWS_MAX = 1 << 18  # lines of a segment

@@ -24,7 +24,7 @@ from typing import Any
 import msgspec
 
 from trellis.errors import StateError
-from trellis.live.roster import INCARNATIONS, Incarnation, Lot, Member, PlaceId, Vacancy
+from trellis.live.places import INCARNATIONS, Incarnation, Lot, Member, PlaceId, Vacancy
 
 STATE = "state.sqlite3"
 LOCK = "lock"
