@@ -36,6 +36,8 @@ def values(kind: inspect.Type) -> st.SearchStrategy[Any]:
         case inspect.IntType():
             low, high = bounds(kind)
             return st.sampled_from([low, high]) | st.integers(low, high)
+        case inspect.NoneType():
+            return st.none()
         case inspect.BoolType():
             return st.booleans()
         case inspect.BytesType():

@@ -1,0 +1,158 @@
+"""The live host: feeds events to the machines of one node, carries out what they ask for, re-arms their timers.
+
+Promises: a machine is only ever called through `step`, in the order in which things happened here. Rows of the trace are
+          handed to the system before the packets that they tell of leave (`Journal.flush` before a link writes).
+Assumes:  whoever is told of deliveries does not call back into the host within that call.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterable
+from typing import Protocol
+
+from trellis import protocols
+from trellis.effects import Accuse, CancelTimer, Confirm, Deliver, Effect, Gap, Note, Send, SetTimer, Settle
+from trellis.errors import UnexpectedEvent
+from trellis.events import Event, Receive, Restore, Suspect, Timeout
+from trellis.live.clock import Clock
+from trellis.live.places import PLACES
+from trellis.live.record import Journal
+from trellis.machine import Machine, Place
+from trellis.protocols.parts.detector import Detector
+from trellis.words import Message, MessageId, NodeId, Packet, Topic
+
+DETECTOR = "detector"
+OVERLAY = "vcube"
+OPTIONS = {"window": 16, "batch": 4096, "repair": 250_000, "keep": 100_000}  # of the overlay; times in microseconds
+
+Post = Callable[[NodeId, str, int, Packet], None]  # to whom, which machine's, at what time, what
+
+
+class Application(Protocol):
+    """Who is told what comes of it."""
+
+    def delivered(self, message: Message) -> None: ...
+    def confirmed(self, topic: Topic) -> None: ...
+    def published(self, id: MessageId, count: int) -> None: ...
+    def settled(self, id: MessageId, count: int) -> None: ...
+    def lacking(self, id: MessageId, count: int) -> None: ...
+
+
+class Host:
+    """All machines of one node: the detector, and one stack for each order in use."""
+
+    def __init__(
+        self, place: NodeId, incarnation: int, clock: Clock, journal: Journal | None, application: Application
+    ) -> None:
+        self.place = Place(place, PLACES, incarnation, alone=True)
+        self.clock = clock
+        self.journal = journal
+        self.application = application
+        self.loop = asyncio.get_running_loop()
+        self.post: Post = lambda *_: None  # by whoever has the links
+        self.accuse: Callable[[NodeId], None] = lambda _: None
+        self.reached: dict[NodeId, int] = {}  # whom we have a link to -> its incarnation
+        self.timers: dict[tuple[str, str], asyncio.TimerHandle] = {}
+        self.machines: dict[str, Machine] = {DETECTOR: Detector(self.place)}
+
+    def stack(self, ordering: str) -> str:
+        """The name of the machine that keeps this order. It is made when it is first asked for."""
+        name = f"{OVERLAY}/{ordering}"
+        if name not in self.machines:
+            self.machines[name] = protocols.build(OVERLAY, ordering, self.place, OPTIONS)
+            for node, incarnation in self.reached.items():
+                self.feed(name, Restore(node, incarnation))
+        return name
+
+    def feed(self, name: str, event: Event) -> None:
+        """One event to one machine, and all that follows from it."""
+        now = self.clock.read()
+        self.carry_out(name, now, self.machines[name].step(now, event))
+
+    def receive(self, sender: NodeId, name: str, at: int, packet: Packet) -> None:
+        """A packet came over a link. A stack that nobody here uses yet must answer, too: every node has a say."""
+        self.clock.hear(at)
+        if name not in self.machines:
+            self.stack(name.removeprefix(f"{OVERLAY}/"))
+        now = self.clock.read()
+        if self.journal is not None and name != DETECTOR:
+            self.journal.received(now, packet, sender)
+        self.carry_out(name, now, self.machines[name].step(now, Receive(sender, packet)))
+
+    def restore(self, node: NodeId, incarnation: int) -> None:
+        self.reached[node] = incarnation
+        self.tell_all("restore", Restore(node, incarnation), MessageId((node, incarnation), "", 0))
+
+    def suspect(self, node: NodeId) -> None:
+        life = self.reached.pop(node, 0)
+        self.tell_all("suspect", Suspect(node), MessageId((node, life), "", 0))
+
+    def tell_all(self, kind: str, event: Suspect | Restore, life: MessageId) -> None:
+        if self.journal is not None:
+            self.journal.happened(kind, self.clock.read(), life, peer=event.node)
+        for name in list(self.machines):
+            self.feed(name, event)
+
+    def carry_out(self, name: str, now: int, effects: Iterable[Effect]) -> None:
+        journal, application = self.journal, self.application
+        for effect in effects:
+            match effect:
+                case Send():
+                    if journal is not None and name != DETECTOR:
+                        journal.sent(now, effect.packet, effect.to)
+                    self.post(effect.to, name, now, effect.packet)
+                case Deliver():
+                    message = effect.message
+                    if journal is not None:
+                        journal.happened("deliver", now, message.id, message.count)
+                    application.delivered(message)
+                case Note():
+                    if journal is not None:
+                        journal.happened(effect.kind, now, effect.id, effect.count, effect.barrier)
+                    if effect.kind == "publish":
+                        application.published(effect.id, effect.count)
+                case Settle():
+                    self.record("settle", now, effect.id, effect.count)
+                    application.settled(effect.id, effect.count)
+                case Confirm():
+                    self.record("confirm", now, self.life(effect.topic))
+                    application.confirmed(effect.topic)
+                case Gap():
+                    self.record("gap", now, effect.id, effect.count)
+                    application.lacking(effect.id, effect.count)
+                case SetTimer():
+                    self.set_timer(name, effect)
+                case CancelTimer():
+                    self.cancel_timer(name, effect.name)
+                case Accuse():
+                    self.accuse(effect.node)
+                case _:
+                    raise UnexpectedEvent(self, effect)
+
+    def record(self, kind: str, now: int, id: MessageId, count: int = 0) -> None:
+        if self.journal is not None:
+            self.journal.happened(kind, now, id, count)
+
+    def life(self, topic: Topic) -> MessageId:
+        """In the place of a message, where a row is about what this node's application asked of a topic."""
+        return MessageId((self.place.me, self.place.incarnation), topic, 0)
+
+    def set_timer(self, name: str, timer: SetTimer) -> None:
+        self.cancel_timer(name, timer.name)
+        key = (name, timer.name)
+        self.timers[key] = self.loop.call_later(timer.delay / 1e6, self.run_out, key)
+
+    def cancel_timer(self, name: str, timer: str) -> None:
+        handle = self.timers.pop((name, timer), None)
+        if handle is not None:
+            handle.cancel()
+
+    def run_out(self, key: tuple[str, str]) -> None:
+        del self.timers[key]
+        self.feed(key[0], Timeout(key[1]))
+
+    def close(self) -> None:
+        for handle in self.timers.values():
+            handle.cancel()
+        self.timers.clear()
