@@ -62,6 +62,12 @@ class Note(msgspec.Struct, frozen=True, gc=False):
     barrier: int = 0  # how many direct predecessors the message names
 
 
+class Accuse(msgspec.Struct, frozen=True, gc=False):
+    """Hold a node to be dead: close the link to it and tell the other machines `Suspect`. It may be alive."""
+
+    node: NodeId
+
+
 # What one layer of a stack asks of the other is an event for that other: see protocols/stack.py.
 Effect = (
     Send
@@ -72,6 +78,7 @@ Effect = (
     | SetTimer
     | CancelTimer
     | Note
+    | Accuse
     | Join
     | Leave
     | Spread
