@@ -9,16 +9,16 @@ Assumes:  every pair of nodes has a link, whose breaking and standing the host r
 Departs:  - places lie far apart, so the tester is found by bisection among the live ones.
           - a test brings the tester's table too: a node that tests nobody, being cut off from most, learns by it.
           - the dead are not tested: the host dials them, and `Restore` is their answer.
-          - a broken link makes its node dead for me at once, but is my own affair for the time of the limit: where a
-            process died all others see it too, and where it was only the link it may be back by then.
+          - a broken link makes its node dead for me at once, but is my own affair: where a process died all others
+            see it too, and where it was only the link nobody else need care.
           - who heard from an accused node within the limit contradicts (one event more: alive); so does the accused.
-          - a tester without a link to a node that others hold alive asks the next live node of that cluster to test it.
+          - a node that its nearest live node has no link to is handed on: that one asks the next nearest, and so on,
+            until somebody has a link and tests it, or nobody has and it is dead for all.
           - who was asleep itself accuses nobody: it tests again first.
 """
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from typing import Annotated, ClassVar
 
 from msgspec import Meta
@@ -26,7 +26,7 @@ from msgspec import Meta
 from trellis.errors import UnexpectedEvent
 from trellis.events import Event, Receive, Restore, Suspect, Timeout
 from trellis.machine import Machine, Place
-from trellis.protocols.parts.hypercube import block, cluster, first_of
+from trellis.protocols.parts.hypercube import cluster, first_of
 from trellis.words import MessageId, NodeId, Packet, Time
 
 INTERVAL = 500_000  # microseconds from round to round
@@ -61,9 +61,10 @@ class News(Packet, frozen=True, gc=False):
 
 
 class Ask(Packet, frozen=True, gc=False):
-    """I have no link to this node, and it is mine to test: do it for me."""
+    """None of us who are nearer to this node has a link to it: test it. `counter` is the latest that we know of it."""
 
     node: NodeId
+    counter: Counter
     kind: ClassVar[str] = "ASK"
 
 
@@ -79,7 +80,9 @@ class Detector(Machine):
         self.linked: dict[NodeId, None] = {}  # whom I can reach
         self.heard: dict[NodeId, Time] = {}  # when something came from it
         self.unanswered: dict[NodeId, int] = {}  # the round of my first test since its last answer
-        self.broken: dict[NodeId, None] = {}  # held dead for its link, and nobody told yet
+        self.broken: dict[
+            NodeId, bool
+        ] = {}  # dead for me alone, by its link; whether that is longer than the limit ago
         self.asked: dict[NodeId, None] = {}  # to be tested in the next round for somebody else
         self.round = 0
         self.began: dict[int, Time] = {}  # rounds whose tests are not due yet
@@ -113,8 +116,8 @@ class Detector(Machine):
                 self.take_over(packet.counters)
             case Ask() if packet.node in self.linked:
                 self.asked[packet.node] = None
-            case Ask() if packet.node in self.counters and packet.node != self.me:
-                self.pass_on(packet.node)
+            case Ask() if packet.node != self.me:
+                self.hand_on(packet.node, max(packet.counter, self.counters.get(packet.node, 0)))
 
     def upon_timeout(self, event: Timeout) -> None:
         match event.name.split("/"):
@@ -147,18 +150,17 @@ class Detector(Machine):
         if node not in self.linked:
             return
         self.give_up(node)
-        self.broken[node] = None
+        self.broken[node] = False
         self.set_timer(f"broken/{node}", self.limit)
 
     def upon_broken(self, node: NodeId) -> None:
-        """The link has not come back: now others may know."""
+        """The link has not come back."""
         if node in self.broken:
-            del self.broken[node]
-            if first_of(node, cluster(self.me, node), self.live()) == self.me:  # enough that its testers tell
-                self.tell([node])
+            self.broken[node] = True
+            self.look_after(node)
 
     def disclose(self, node: NodeId) -> None:
-        """That its link broke is no secret of mine any more."""
+        """It is dead, or alive again, for others too."""
         if node in self.broken:
             del self.broken[node]
             self.cancel_timer(f"broken/{node}")
@@ -168,11 +170,11 @@ class Detector(Machine):
     def upon_round(self) -> None:
         """Test every node j of which I am the first live node of c(j, s)."""
         self.round += 1
-        mine = self.tests()
-        for node in mine:
-            if node not in self.linked:
-                self.pass_on(node)
-        targets = [node for node in dict.fromkeys([*mine, *self.asked]) if node in self.linked]
+        targets = [node for node in dict.fromkeys([*self.tests(), *self.asked]) if node in self.linked]
+        for node in [node for node in self.live() if node not in self.linked and node != self.me]:
+            self.look_after(node)
+        for node in [node for node, long_ago in self.broken.items() if long_ago]:
+            self.look_after(node)
         self.asked.clear()
         for node in targets:
             self.unanswered.setdefault(node, self.round)
@@ -198,7 +200,7 @@ class Detector(Machine):
         for node in silent:
             self.give_up(node)
             self.accuse(node)
-        self.tell(silent)
+        self.tell({node: self.counters[node] for node in silent})
 
     def test(self, nodes: list[NodeId]) -> None:
         packet = Test(MessageId(self.origin, TOPIC, self.round), self.table())
@@ -216,13 +218,19 @@ class Detector(Machine):
         """Ascending, and I am one of them."""
         return sorted(node for node, counter in self.counters.items() if counter % 2 == 0)
 
-    def pass_on(self, node: NodeId) -> None:
-        """Ask the next live node of c(node, s) that I can reach. Always further down the cluster: it ends."""
-        live, ids = self.live(), block(node, cluster(node, self.me))
-        inside = live[bisect_left(live, ids.start) : bisect_left(live, ids.stop)]
-        after = [j ^ node for j in inside if j in self.linked and j ^ node > self.me ^ node]
-        if after:
-            self.send(min(after) ^ node, Ask(MessageId(self.origin, TOPIC, self.round), node))
+    def look_after(self, node: NodeId) -> None:
+        """I have no link to it. If I am the nearest live node, it is for me to find somebody who has."""
+        if min((j ^ node for j in self.live() if j != node), default=0) == self.me ^ node:
+            self.hand_on(node, self.counters[node])
+
+    def hand_on(self, node: NodeId, counter: int) -> None:
+        """Always to one that is further from it: it ends, and with the last one its life for all of us."""
+        further = [j ^ node for j in self.linked if j ^ node > self.me ^ node]
+        if further:
+            self.send(min(further) ^ node, Ask(MessageId(self.origin, TOPIC, self.round), node, counter))
+        elif counter % 2:
+            self.take_over({node: counter})
+            self.tell({node: counter})
 
     # Counters
 
@@ -241,9 +249,9 @@ class Detector(Machine):
         shown = {node: counter - (node in self.broken) for node, counter in self.counters.items()}
         return {node: counter for node, counter in shown.items() if counter}
 
-    def tell(self, dead: list[NodeId]) -> None:
+    def tell(self, dead: dict[NodeId, int]) -> None:
         if self.news and dead:
-            packet = News(MessageId(self.origin, TOPIC, self.round), {node: self.counters[node] for node in dead})
+            packet = News(MessageId(self.origin, TOPIC, self.round), dead)
             for other in self.linked:
                 self.send(other, packet)
 
