@@ -61,4 +61,4 @@ def subscriber(address: str, tally: Tally) -> None:
     tally.ready()
     receive, take = channel.parse_response, tally.take
     while True:
-        take(receive()[2])  # type: ignore[no-untyped-call]  # the kind, the channel, the payload
+        take(receive()[2])  # the kind, the channel, the payload

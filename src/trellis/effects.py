@@ -63,6 +63,12 @@ class Note(msgspec.Struct, frozen=True, gc=False):
     count: int = 1
 
 
+class Accuse(msgspec.Struct, frozen=True, gc=False):
+    """Hold a node to be dead: close the link to it and tell the other machines `Suspect`. It may be alive."""
+
+    node: NodeId
+
+
 # What one layer of a stack asks of the other is an event for that other: see protocols/stack.py.
 Effect = (
     Send
@@ -73,6 +79,7 @@ Effect = (
     | SetTimer
     | CancelTimer
     | Note
+    | Accuse
     | Join
     | Leave
     | Spread

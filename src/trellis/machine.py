@@ -12,7 +12,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from trellis.effects import CancelTimer, Confirm, Deliver, Effect, Gap, Note, Send, SetTimer, Settle
+from trellis.effects import Accuse, CancelTimer, Confirm, Deliver, Effect, Gap, Note, Send, SetTimer, Settle
 from trellis.events import Event
 from trellis.words import Message, MessageId, NodeId, Origin, Packet, Time, Topic
 
@@ -74,3 +74,6 @@ class Machine(ABC):
 
     def note(self, kind: str, id: MessageId, barrier: int = 0, count: int = 1) -> None:
         self.outbox.append(Note(kind, id, barrier, count))
+
+    def accuse(self, node: NodeId) -> None:
+        self.outbox.append(Accuse(node))

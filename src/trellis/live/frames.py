@@ -16,7 +16,8 @@ import msgspec
 from msgspec import Meta
 
 from trellis.live.places import MEMBERS_MAX, Lot, Member, Vacancy
-from trellis.protocols.overlays.vcube_packets import WIRE
+from trellis.protocols.overlays import vcube_packets
+from trellis.protocols.parts import detector
 from trellis.words import EXACT, Count, Incarnation, NodeId, Packet, Payload, Seq, Time, Topic
 
 VERSION = 1
@@ -38,7 +39,7 @@ Text = Annotated[str, Meta(max_length=1024)]  # for people; cut by `said`
 if TYPE_CHECKING:
     Travelling = Packet
 else:
-    Travelling = reduce(or_, WIRE)
+    Travelling = reduce(or_, (*vcube_packets.WIRE, *detector.WIRE))
 
 
 class Frame(msgspec.Struct, frozen=True, gc=False, array_like=True, forbid_unknown_fields=True):

@@ -1,7 +1,7 @@
 """The live host: feeds events to the machines of one node, carries out what they ask for, re-arms their timers.
 
-Promises: a machine is only ever called through `step`, in the order in which things happened here. Rows of the trace are
-          handed to the system before the packets that they tell of leave (`Journal.flush` before a link writes).
+Promises: a machine is only ever called through `step`, in the order in which things happened here. Rows of the trace
+          are handed to the system before the packets that they tell of leave (`Journal.flush` before a link writes).
 Assumes:  whoever is told of deliveries does not call back into the host within that call.
 """
 
@@ -19,6 +19,7 @@ from trellis.live.clock import Clock
 from trellis.live.places import PLACES
 from trellis.live.record import Journal
 from trellis.machine import Machine, Place
+from trellis.protocols.overlays.vcube_packets import Sub
 from trellis.protocols.parts.detector import Detector
 from trellis.words import Message, MessageId, NodeId, Packet, Topic
 
@@ -37,6 +38,7 @@ class Application(Protocol):
     def published(self, id: MessageId, count: int) -> None: ...
     def settled(self, id: MessageId, count: int) -> None: ...
     def lacking(self, id: MessageId, count: int) -> None: ...
+    def joining(self, source: NodeId, topic: Topic, stack: str) -> None: ...
 
 
 class Host:
@@ -78,6 +80,8 @@ class Host:
         now = self.clock.read()
         if self.journal is not None and name != DETECTOR:
             self.journal.received(now, packet, sender)
+        if type(packet) is Sub:
+            self.application.joining(packet.id.source, packet.id.topic, name)
         self.carry_out(name, now, self.machines[name].step(now, Receive(sender, packet)))
 
     def restore(self, node: NodeId, incarnation: int) -> None:

@@ -17,6 +17,7 @@ from trellis.words import NodeId, Topic
 
 MESSAGES_MAX = 65_536  # that wait for a reader
 BYTES_MAX = 64 << 20
+TOO_SLOW = "the reader was too slow"
 
 
 class Event(msgspec.Struct, frozen=True, gc=False):
@@ -46,7 +47,7 @@ class Batch(msgspec.Struct, frozen=True, gc=False):
 
 
 class Gap(msgspec.Struct, frozen=True, gc=False):
-    """`count` messages of a source, from `seq` on, do not come: nobody had them any more, or the reader was too slow."""
+    """`count` messages of a source, from `seq` on, do not come: nobody has them, or the reader was too slow."""
 
     topic: Topic
     source: NodeId
@@ -77,7 +78,9 @@ class Subscription:
     def put(self, batch: Batch, size: int) -> None:
         count = len(batch.payloads)
         if self.waiting and (self.messages + count > self.messages_max or self.bytes + size > BYTES_MAX):
-            self.leave_out(Gap(batch.topic, batch.source, batch.incarnation, batch.seq, count, "the reader was too slow"))
+            self.leave_out(
+                Gap(batch.topic, batch.source, batch.incarnation, batch.seq, count, "the reader was too slow")
+            )
             return
         self.messages += count
         self.bytes += size
@@ -87,12 +90,11 @@ class Subscription:
     def leave_out(self, gap: Gap) -> None:
         """Gaps that follow each other become one, so that they need no bound of their own."""
         last = self.waiting[-1] if self.waiting else None
-        if isinstance(last, Gap) and (last.source, last.incarnation, last.why) == (gap.source, gap.incarnation, gap.why):
-            if last.seq + last.count == gap.seq:
-                self.waiting[-1] = msgspec.structs.replace(last, count=last.count + gap.count)
-                return
-        self.waiting.append(gap)
-        self.ring()
+        if isinstance(last, Gap) and msgspec.structs.replace(last, seq=last.seq + last.count, count=gap.count) == gap:
+            self.waiting[-1] = msgspec.structs.replace(last, count=last.count + gap.count)
+        else:
+            self.waiting.append(gap)
+            self.ring()
 
     def close(self, why: BaseException | None = None) -> None:
         """Nothing more comes; what waits can still be read."""

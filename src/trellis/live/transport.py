@@ -19,6 +19,7 @@ import asyncio
 import ipaddress
 import socket
 import time
+from collections.abc import Callable
 from typing import Any, Protocol, cast
 
 from trellis.errors import NetworkError, RemoteProtocolError
@@ -68,6 +69,7 @@ class Link(asyncio.Protocol):
         self.waiting = 0  # bytes in them
         self.flushing = False  # a write is due in this turn of the loop
         self.held = False  # the transport below is full
+        self.before_write: Callable[[], None] | None = None  # what must be done before anything leaves
 
     # What the owner may do.
 
@@ -207,6 +209,8 @@ class Link(asyncio.Protocol):
             self.write(batch)
 
     def write(self, batch: list[bytes]) -> None:
+        if self.before_write is not None:
+            self.before_write()
         if self.channel is None:
             self.transport.writelines(batch)
         else:

@@ -1,1 +1,1 @@
-"""Pieces that more than one protocol quotes. Pure data and formulas: none of them is a machine."""
+"""Pieces that more than one protocol quotes: data and formulas, and one machine, the failure detector."""

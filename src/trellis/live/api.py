@@ -1,0 +1,346 @@
+"""A node inside a program: `async with trellis.Node(...) as node`.
+
+Promises: `subscribe` returns when the subscription stands; `publish` when the message is accepted, with `confirm=True`
+          when every confirmed subscriber has it. What is published in one turn of the loop travels together. A
+          publisher that is faster than its subscribers waits; a reader that is slower is told of gaps.
+Assumes:  one event loop: a node is not to be called from other threads (see sync.py for scripts).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Iterable
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+from trellis import events
+from trellis.errors import LocalProtocolError, NetworkError, NotSubscribed, TrellisError
+from trellis.live import transport
+from trellis.live.clock import Clock
+from trellis.live.codec import Bundle, check_topic
+from trellis.live.frames import Order
+from trellis.live.members import Members, Net
+from trellis.live.node import OVERLAY, Host
+from trellis.live.outgoing import Outgoing
+from trellis.live.record import Journal, last_time
+from trellis.live.state import State
+from trellis.live.subscription import Batch, Gap, Subscription
+from trellis.live.tls import Identity
+from trellis.protocols import ORDERINGS
+from trellis.words import Message, MessageId, NodeId, Topic
+
+log = logging.getLogger("trellis.live")
+
+ORDER = "causal"  # unless another one is asked for
+
+
+class Course:
+    """What this node has to do with one topic."""
+
+    def __init__(self, topic: Topic, order: str, stack: str) -> None:
+        self.topic = topic
+        self.order = order
+        self.stack = stack
+        self.standing: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self.readers: list[Subscription] = []
+        self.outgoing = Outgoing(topic)
+
+
+class Node:
+    """A member of a cluster: publishes, subscribes, and forwards for others.
+
+    listen     host:port to take links at; port 0 is any free one (`address` says which)
+    join       host:port of any member; None: come back to the cluster in `data`, or begin a new one
+    data       directory for place and incarnation; None: nothing is kept
+    keys, name directory of certificates, and whose (`trellis keys`); plaintext=True instead, on loopback only
+    trace      directory for the trace of what happens here, for `trellis audit`
+    """
+
+    def __init__(
+        self,
+        listen: str = "127.0.0.1:0",
+        join: str | None = None,
+        data: Path | str | None = None,
+        keys: Path | str | None = None,
+        name: str | None = None,
+        plaintext: bool = False,
+        trace: Path | str | None = None,
+        advertise: str | None = None,
+        net: Net = transport,
+    ) -> None:
+        if (keys is None) != plaintext:
+            raise LocalProtocolError(
+                "keys and plaintext: give a directory of keys (see `trellis keys`), or plaintext=True on loopback"
+            )
+        if keys is not None and name is None:
+            raise LocalProtocolError("name is missing: with keys, say whose certificate this node shows")
+        self.listen, self.join, self.advertise, self.net = listen, join, advertise, net
+        self.data = Path(data) if data is not None else None
+        self.trace = Path(trace) if trace is not None else None
+        self.tls = Identity(Path(keys), name) if keys is not None and name is not None else None
+        self.name = name if keys is not None and name is not None else ""
+        self.courses: dict[Topic, Course] = {}
+        self.members: Members
+        self.host: Host
+        self.running = False
+        self.stopped: asyncio.Event = asyncio.Event()
+        self.trouble: TrellisError | None = None  # why it had to stop
+
+    # Life
+
+    async def __aenter__(self) -> Node:
+        await self.start()
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.stop()
+
+    async def start(self) -> None:
+        """Become a member. Returns when the links to all members that are there stand."""
+        self.state = State(self.data, self.name)
+        clock, journal = Clock(), None
+        try:
+            self.members = members = Members(self.net, self.tls, self.state)
+            await members.begin(self.listen, self.join, self.advertise)
+            me = members.roster.said
+            if self.trace is not None:
+                clock.hear(last_time(self.trace))
+                journal = Journal(self.trace, me.place, me.incarnation, clock.read())
+            self.host = Host(me.place, me.incarnation, clock, journal, self)
+            members.ousted, members.ordered = self.be_ousted, self.be_told_order
+            await members.link_up(self.host)
+        except BaseException:
+            if hasattr(members, "server"):
+                members.server.close()
+            self.state.close()
+            raise
+        self.running = True
+        log.info("place %d, incarnation %d, at %s", me.place, me.incarnation, self.address)
+
+    async def stop(self, leave: bool | None = None) -> None:
+        """Unsubscribe from everything and go. Without a data directory, or with leave=True, the place is given back."""
+        if not self.running:
+            return
+        self.running = False
+        for course in list(self.courses.values()):
+            for reader in course.readers:
+                reader.close()
+        await self.unsubscribe_all()
+        if leave if leave is not None else self.data is None:
+            await self.members.leave()
+        self.end("it stops")
+
+    async def unsubscribe_all(self) -> None:
+        """In good order: what was published is settled before we go, if the others still answer."""
+        for course in list(self.courses.values()):
+            if course.standing.done():
+                course.readers.clear()
+                await self.settle(course)
+                self.leave_topic(course)
+        limit = asyncio.get_running_loop().time() + 5.0
+        while self.busy() and asyncio.get_running_loop().time() < limit:
+            await asyncio.sleep(0.01)
+
+    def busy(self) -> bool:
+        """Whether a stack still takes part in a topic."""
+        overlays = [getattr(machine, "overlay", None) for machine in self.host.machines.values()]
+        return any(overlay.topics for overlay in overlays if overlay is not None)
+
+    def end(self, reason: str) -> None:
+        self.running = False
+        self.members.close(reason)
+        self.host.close()
+        if self.host.journal is not None:
+            self.host.journal.close(self.host.clock.read())
+        self.state.close()
+        self.stopped.set()
+
+    def be_ousted(self, reason: str) -> None:
+        log.error("%s", reason)
+        self.trouble = NetworkError(reason)
+        self.give_up(self.trouble)
+
+    def give_up(self, why: TrellisError) -> None:
+        for course in self.courses.values():
+            for reader in course.readers:
+                reader.close(why)
+            course.outgoing.fail(why)
+        self.end(str(why))
+
+    # Who and where
+
+    @property
+    def address(self) -> str:
+        return self.members.address
+
+    @property
+    def place(self) -> NodeId:
+        return self.members.roster.me
+
+    @property
+    def incarnation(self) -> int:
+        return self.members.roster.said.incarnation
+
+    # Subscribing
+
+    async def subscribe(self, topic: Topic, order: str = ORDER) -> Subscription:
+        """Events of a topic, from now on. Returns when every later message is sure to come, or to be told as a gap."""
+        course = await self.enter(topic, order)
+        reader = Subscription(topic, course.order, self.unsubscribe_reader)
+        course.readers.append(reader)
+        return reader
+
+    async def enter(self, topic: Topic, order: str) -> Course:
+        """Take part in a topic, as a reader or only to publish."""
+        self.check_running()
+        course = self.courses.get(topic)
+        if course is None:
+            check(topic, order)
+            course = self.courses[topic] = Course(topic, order, self.host.stack(order))
+            if self.host.journal is not None:
+                self.host.journal.ordered(topic, order)
+            self.host.record("subscribe", self.host.clock.read(), self.host.life(topic))
+            self.host.feed(course.stack, events.Subscribe(topic))
+        elif course.order != order:
+            raise other_order(topic, course.order, order)
+        await asyncio.shield(course.standing)
+        return course
+
+    async def unsubscribe(self, topic: Topic) -> None:
+        """End all subscriptions of this node to a topic; what it published before still goes out."""
+        course = self.courses.get(topic)
+        if course is None:
+            raise NotSubscribed(f"topic {topic!r}: this node has not subscribed")
+        for reader in course.readers:
+            reader.close()
+        course.readers.clear()
+        await self.settle(course)
+        self.leave_topic(course)
+
+    async def unsubscribe_reader(self, reader: Subscription) -> None:
+        reader.close()
+        course = self.courses.get(reader.topic)
+        if course is not None and reader in course.readers:
+            course.readers.remove(reader)
+            if not course.readers:
+                await self.unsubscribe(reader.topic)
+
+    def leave_topic(self, course: Course) -> None:
+        if self.courses.get(course.topic) is course:
+            del self.courses[course.topic]
+            self.host.record("unsubscribe", self.host.clock.read(), self.host.life(course.topic))
+            self.host.feed(course.stack, events.Unsubscribe(course.topic))
+
+    async def settle(self, course: Course) -> None:
+        """Until what was accepted is on its way."""
+        self.flush(course)
+
+    # Publishing
+
+    async def publish(self, topic: Topic, payload: bytes, confirm: bool = False, order: str | None = None) -> None:
+        """Publish one payload. On a topic without a subscription of mine the node takes part without reading it."""
+        await self.publish_many(topic, (payload,), confirm, order)
+
+    async def publish_many(
+        self, topic: Topic, payloads: Iterable[bytes], confirm: bool = False, order: str | None = None
+    ) -> None:
+        """Publish payloads, which are numbered one after the other."""
+        course = self.courses.get(topic)
+        if course is None or not course.standing.done():
+            course = await self.enter(topic, order or (course.order if course else ORDER))
+        elif order is not None and order != course.order:
+            raise other_order(topic, course.order, order)
+        self.check_running()
+        outgoing = course.outgoing
+        while outgoing.full:
+            await outgoing.room()
+            self.check_running()
+        if outgoing.add(payloads):
+            self.host.loop.call_soon(self.flush, course)
+        if confirm:
+            await outgoing.confirmation()
+
+    def flush(self, course: Course) -> None:
+        """Everything that was accepted in this turn of the loop, in as few messages as the limits allow."""
+        if self.courses.get(course.topic) is not course:
+            course.outgoing.fail(NotSubscribed(f"topic {course.topic!r}: unsubscribed before this was sent"))
+            return
+        for items in course.outgoing.portions():
+            self.host.feed(course.stack, events.Publish(course.topic, Bundle.of(items), len(items)))
+
+    # From the host
+
+    def delivered(self, message: Message) -> None:
+        course = self.courses.get(message.id.topic)
+        if course is not None and course.readers:
+            id, bundle = message.id, message.payload
+            batch = Batch(bundle.items, id.topic, id.source, id.incarnation, id.seq)
+            for reader in course.readers:
+                reader.put(batch, len(bundle))
+
+    def lacking(self, id: MessageId, count: int) -> None:
+        course = self.courses.get(id.topic)
+        for reader in course.readers if course is not None else ():
+            reader.leave_out(Gap(id.topic, id.source, id.incarnation, id.seq, count, "nobody had them any more"))
+
+    def confirmed(self, topic: Topic) -> None:
+        course = self.courses.get(topic)
+        if course is not None and not course.standing.done():
+            course.standing.set_result(None)
+
+    def published(self, id: MessageId, count: int) -> None:
+        course = self.courses.get(id.topic)
+        if course is not None:
+            course.outgoing.numbered(id.seq, count)
+
+    def settled(self, id: MessageId, count: int) -> None:
+        course = self.courses.get(id.topic)
+        if course is not None:
+            course.outgoing.settled(id.seq, count)
+
+    def joining(self, source: NodeId, topic: Topic, stack: str) -> None:
+        """Somebody joins a topic: if it has another order here, it is told."""
+        course = self.courses.get(topic)
+        peer = self.members.peers.get(source)
+        if course is not None and course.stack != stack and peer is not None and peer.link is not None:
+            peer.link.send(Order(topic, course.order))
+
+    def be_told_order(self, told: Order) -> None:
+        course = self.courses.get(told.topic)
+        if course is None or course.order == told.order:
+            return
+        if course.standing.done():
+            log.warning("topic %r: some have subscribed in %s order, some in %s", told.topic, course.order, told.order)
+            return
+        del self.courses[told.topic]
+        course.standing.set_exception(other_order(told.topic, told.order, course.order))
+        self.host.record("unsubscribe", self.host.clock.read(), self.host.life(told.topic))
+        self.host.feed(course.stack, events.Unsubscribe(told.topic))
+
+    def check_running(self) -> None:
+        if not self.running:
+            raise self.trouble or LocalProtocolError("this node is not running; use it within `async with`")
+
+    def status(self) -> dict[str, Any]:
+        """What `trellis status` shows."""
+        from trellis.live.status import report
+
+        return report(self)
+
+
+def check(topic: Topic, order: str) -> None:
+    """A topic and an order that can be had."""
+    if order not in ORDERINGS:
+        raise LocalProtocolError(f"order {order!r}: no such order over {OVERLAY}; there are {', '.join(ORDERINGS)}")
+    try:
+        check_topic(topic)
+    except TrellisError as error:
+        raise LocalProtocolError(str(error)) from None
+
+
+def other_order(topic: Topic, has: str, wanted: str) -> LocalProtocolError:
+    return LocalProtocolError(f"topic {topic!r}: its order is {has}, not {wanted}; all of its subscribers share one")

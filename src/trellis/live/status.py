@@ -1,0 +1,51 @@
+"""What a node says of itself: members, topics, windows, queues."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from trellis.live.api import Node
+
+
+def report(node: Node) -> dict[str, Any]:
+    """Plain values, for JSON."""
+    members, host = node.members, node.host
+    return {
+        "place": node.place,
+        "incarnation": node.incarnation,
+        "address": node.address,
+        "cluster": members.roster.cluster,
+        "members": [
+            {
+                "place": member.place,
+                "incarnation": member.incarnation,
+                "address": member.address,
+                "name": member.name,
+                "reached": member.place in host.reached or member.place == node.place,
+                "queued_bytes": queued(node, member.place),
+            }
+            for member in members.roster.present()
+        ],
+        "topics": [topic_report(node, topic) for topic in sorted(node.courses)],
+    }
+
+
+def queued(node: Node, place: int) -> int:
+    peer = node.members.peers.get(place)
+    return peer.link.queued if peer is not None and peer.link is not None else 0
+
+
+def topic_report(node: Node, topic: str) -> dict[str, Any]:
+    course = node.courses[topic]
+    overlay = getattr(node.host.machines[course.stack], "overlay", None)
+    state = overlay.topics.get(topic) if overlay is not None else None
+    return {
+        "topic": topic,
+        "order": course.order,
+        "subscribers": sorted(state.view.members) if state is not None else [],
+        "readers": len(course.readers),
+        "reader_messages_waiting": sum(reader.messages for reader in course.readers),
+        "waves_under_way": len(state.outstanding) if state is not None else 0,
+        "messages_unsettled": course.outgoing.messages,
+    }
