@@ -16,13 +16,12 @@ import msgspec
 from msgspec import Meta
 
 from trellis.protocols.overlays.vcube_packets import WIRE
-from trellis.words import EXACT, Count, Incarnation, NodeId, Packet, Payload, Seq, Time, Topic
+from trellis.words import EXACT, LENGTH_MAX, Count, Incarnation, NodeId, Packet, Payload, Seq, Time, Topic
 
 VERSION = 1
-FRAME_MAX = 1 << 20  # bytes of header and body together
+FRAME_MAX = LENGTH_MAX  # bytes of header and body together
 STRANGER_MAX = 4096  # the same, until the link is accepted
 BUNDLE_MAX = 1 << 19  # bytes of one block that may be published: the header of a full barrier fits beside it
-TOPIC_MAX = 256  # bytes of UTF-8
 QUEUE_MAX = 64 << 20  # bytes that wait for a peer that does not read
 MEMBERS_MAX = 65_536
 
