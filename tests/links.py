@@ -9,8 +9,8 @@ from typing import Any
 
 import uvloop
 
-from trellis.errors import RemoteProtocolError
 from trellis.live import keys
+from trellis.live.codec import OutOfPlace
 from trellis.live.frames import Frame, Hello
 from trellis.live.tls import Identity
 from trellis.live.transport import Link
@@ -88,7 +88,7 @@ class Gate(Ear):
                 link.accept()
                 link.send(frame)
             else:
-                raise RemoteProtocolError(f"{type(frame).__name__} before Hello")
+                raise OutOfPlace(f"{type(frame).__name__} before Hello")
 
 
 HELLO = Hello(1, "c", 5, 0, "127.0.0.1:1", 9)

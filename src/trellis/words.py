@@ -16,11 +16,12 @@ import msgspec
 from msgspec import Meta
 
 EXACT = 1 << 53  # below this every number is exact, also in a table of doubles
+TOPIC_MAX = 256  # bytes of UTF-8
 LEVELS_MAX = 32  # parts of a topic
 BARRIER_MAX = 1024
 VECTOR_MAX = 65_536
-COUNT_MAX = 1 << 20
-LENGTH_MAX = 1 << 20
+COUNT_MAX = 1 << 20  # payloads of a message
+LENGTH_MAX = 1 << 20  # bytes of a block
 
 # No control characters, nor what turns the direction or the line of a log; LEVELS_MAX parts between dots.
 PART = "[^.\\x00-\\x1f\\x7f-\\x9f\\u2028-\\u202e\\u2066-\\u2069]*"
@@ -32,7 +33,7 @@ Seq = Annotated[int, Meta(gt=-EXACT, lt=EXACT)]  # of a message from 1 on; a mem
 Count = Annotated[int, Meta(ge=1, le=COUNT_MAX)]
 Version = Annotated[int, Meta(ge=0, lt=EXACT)]
 Height = Annotated[int, Meta(ge=0, le=31)]  # of a subtree of the hypercube
-Topic = Annotated[str, Meta(min_length=1, max_length=256, pattern=TOPIC)]
+Topic = Annotated[str, Meta(min_length=1, max_length=TOPIC_MAX, pattern=TOPIC)]
 Time = Annotated[int, Meta(ge=0, lt=EXACT)]  # microseconds in a live run, the scenario's unit in a simulated one
 Origin = tuple[NodeId, Incarnation]  # (source, incarnation): one life of one publisher
 Vector = Annotated[dict[Origin, Seq], Meta(max_length=VECTOR_MAX)]  # per origin, the highest sequence number known

@@ -21,8 +21,8 @@ import msgspec
 from msgspec.structs import force_setattr
 
 from trellis.errors import LocalProtocolError, RemoteProtocolError
-from trellis.live.frames import BUNDLE_MAX, FRAME_MAX, FRAMES, STRANGER_MAX, TOPIC_MAX, Carry, Event, Frame, Publish
-from trellis.words import Message, Packet
+from trellis.live.frames import BUNDLE_MAX, FRAME_MAX, FRAMES, STRANGER_MAX, Carry, Event, Frame, Publish
+from trellis.words import TOPIC_MAX, Message, Packet
 
 PREFIX = struct.Struct("!II")
 REASON_MAX = 200  # characters

@@ -18,13 +18,12 @@ from msgspec import Meta
 from trellis.live.places import MEMBERS_MAX, Lot, Member, Vacancy
 from trellis.protocols.overlays import vcube_packets
 from trellis.protocols.parts import detector
-from trellis.words import EXACT, Count, Incarnation, NodeId, Packet, Payload, Seq, Time, Topic
+from trellis.words import EXACT, LENGTH_MAX, Count, Incarnation, NodeId, Packet, Payload, Seq, Time, Topic
 
 VERSION = 1
-FRAME_MAX = 1 << 20  # bytes of header and body together
+FRAME_MAX = LENGTH_MAX  # bytes of header and body together
 STRANGER_MAX = 4096  # the same, until the link is accepted
 BUNDLE_MAX = 1 << 19  # bytes of one block that may be published: the header of a full barrier fits beside it
-TOPIC_MAX = 256  # bytes of UTF-8
 QUEUE_MAX = 64 << 20  # bytes that wait for a peer that does not read
 
 Limited = Annotated[int, Meta(ge=0, le=65_535)]
