@@ -200,15 +200,19 @@ class Stage:
     async def stop(self) -> None:
         await all_of(actor.stop() for actor in self.actors if actor.alive)
 
-    def verdict(self) -> Verdict:
-        """What the audits say of all that was written; a second call judges the same again."""
-        run = self.directory / "run"
-        return verdict_on(run if run.exists() else collect_cluster(self.directory), every=False)
+    async def verdict(self) -> Verdict:
+        """What the audits say of a cluster in which nothing is left to happen. Its nodes still run: so nobody has left,
+        and whoever is there is owed everything, however often it was cut off meanwhile. Then they stop.
+        """
+        await all_of(actor.do("flush") for actor in self.actors if actor.alive)
+        run = collect_cluster(self.directory, at_rest=True)
+        await self.stop()
+        return verdict_on(run, every=False)
 
-    def hold_clean(self) -> Verdict:
+    async def hold_clean(self) -> Verdict:
         """No loop complained, and no promise was broken."""
+        found = await self.verdict()
         assert self.troubles == []
-        found = self.verdict()
         assert found.broken == {}, {name: [w.says for w in listed[:5]] for name, listed in found.broken.items()}
         assert found.not_judged == []
         assert found.pairs_checked > 0

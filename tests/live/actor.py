@@ -168,6 +168,11 @@ class Actor:
     async def do_told(self) -> dict[str, Any]:
         return {topic: {"delivered": ear.delivered, "gaps": ear.gaps} for topic, ear in self.ears.items()}
 
+    async def do_flush(self) -> None:
+        """The trace of what has happened so far is to be found on disk."""
+        if self.node.host.journal is not None:
+            self.node.host.journal.flush()
+
     async def do_status(self) -> dict[str, Any]:
         return self.node.status()
 
