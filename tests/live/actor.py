@@ -5,7 +5,7 @@ The first argument is JSON: what `trellis.Node` takes, and
     disorder   causal topics are kept by the layer for no order at all, and the trace still says causal
 
 Commands have a number `ref`, which comes back in the answer: {"ref": 3, "ok": {...}} or {"ref": 3, "error": "..."}.
-What nobody asked for has the key "is": the node is "ready", an error got as far as the "loop", a publication is "acked".
+What nobody asked for has the key "is": it is "ready", an error came to the "loop", what was published is "acked".
 """
 
 from __future__ import annotations

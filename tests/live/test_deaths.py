@@ -18,7 +18,7 @@ EACH, RATE = 900, 150  # messages of each node, and a second
 
 
 async def troupe(stage: Stage, count: int = 8) -> tuple[list[Actor], Actor]:
-    """Subscribers that all publish, and one of them that forwards for others: on place 4, the first one's largest half."""
+    """Subscribers that all publish, and one of them that forwards for others, on place 4."""
     actors = await stage.start(count)
     await stage.subscribe(TOPIC, actors)
     victim = next(actor for actor in actors if actor.place == 4)

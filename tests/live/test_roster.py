@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from trellis.errors import StateError
-from trellis.live import roster
+from trellis.live import places
 from trellis.live.frames import Elsewhere, Refused, Welcome
 from trellis.live.places import UNHEARD, WHOLE, Lot, Member, Vacancy
 from trellis.live.roster import Roster, merged
@@ -317,8 +317,8 @@ class CrampedLife(Life):
 
     @initialize(lasting=st.booleans())
     def begin(self, lasting: bool) -> None:
-        self.roomy = roster.DIMENSION, roster.PLACES, roster.STOREYS
-        roster.DIMENSION, roster.PLACES, roster.STOREYS = 6, 64, (3, 5, 6)
+        self.roomy = places.DIMENSION, places.PLACES, places.STOREYS
+        places.DIMENSION, places.PLACES, places.STOREYS = 6, 64, (3, 5, 6)
         super().begin(lasting)
 
     def teardown(self) -> None:
@@ -326,7 +326,7 @@ class CrampedLife(Life):
             super().teardown()
         finally:
             if hasattr(self, "roomy"):
-                roster.DIMENSION, roster.PLACES, roster.STOREYS = self.roomy
+                places.DIMENSION, places.PLACES, places.STOREYS = self.roomy
 
 
 TestCrampedLife = CrampedLife.TestCase
