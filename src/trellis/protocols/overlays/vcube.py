@@ -31,7 +31,19 @@ from trellis.errors import UnexpectedEvent
 from trellis.events import Cycle, Timeout
 from trellis.machine import Place
 from trellis.protocols.layers import CRASHES, GAPLESS, START_CUT
-from trellis.protocols.overlays.vcube_packets import Ack, Answer, Cut, Fill, Pub, Refuse, State, Sub, Uns, Wave
+from trellis.protocols.overlays.vcube_packets import (
+    Ack,
+    Answer,
+    Cut,
+    Fill,
+    Pub,
+    Refuse,
+    State,
+    Sub,
+    Uns,
+    Wave,
+    weight,
+)
 from trellis.protocols.overlays.vcube_repair import TIMER, Repair
 from trellis.protocols.overlays.vcube_waves import Gathering, Pending, Waves
 from trellis.protocols.parts.seen import Seen
@@ -371,7 +383,7 @@ def portion(queue: list[Message], batch: int) -> tuple[Message, ...]:
     count = size = 0
     for n, message in enumerate(queue):
         count += message.count
-        size += len(message.payload)
+        size += weight(message)
         if n and (count > batch or size > WAVE_BYTES_MAX):
             return tuple(queue[:n])
     return tuple(queue)

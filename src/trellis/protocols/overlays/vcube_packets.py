@@ -108,6 +108,12 @@ class Fill(Packet, frozen=True, gc=False, tag="F"):
         return 0  # of several sources, so not numbered from `id` on
 
 
+def weight(message: Message) -> int:
+    """Bytes that a message takes on a wire, at most: its payload, and an id for itself and each predecessor."""
+    id_max = 32 + 4 * len(message.id.topic)
+    return len(message.payload) + id_max * (1 + len(message.follows))
+
+
 def check(packet: Packet) -> None:
     """What a packet promises beyond the ranges of its fields. For hosts whose peers may send anything."""
     topic = packet.id.topic
