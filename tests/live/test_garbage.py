@@ -207,7 +207,7 @@ class Senseless:
     def senseless(self) -> Iterator[Frame]:
         """What no member says."""
         me, other = (self.place, 0), (self.place + 1, 0)
-        id, rank, block = MessageId(me, TOPIC, 1), Rank(self.place, 0, 1, 2), Bundle.of([b"x"])
+        id, block = MessageId(me, TOPIC, 1), Bundle.of([b"x"])
         message = Message(id, block)
         elsewhere = Message(MessageId(me, "elsewhere", 1), block)
         for stack in ("vcube/nonsense", "nonsense", "causal", "vcube/causal/causal", "vcube-printed/causal"):

@@ -1,4 +1,4 @@
-"""Many nodes join within one second, through whoever is there: everybody gets a place, and everybody knows everybody."""
+"""Many nodes join within one second, through whoever is there: each gets a place, and everybody knows everybody."""
 
 from __future__ import annotations
 
