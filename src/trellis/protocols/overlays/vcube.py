@@ -158,6 +158,7 @@ class VCube(Waves):
         state.phase = IN
         state.seen = Seen(cut)
         self.repair.begin(topic, cut)
+        self.introduce(topic)
         self.above.joined(topic, cut)
         early, state.early = state.early, []
         for message in early:
@@ -165,6 +166,13 @@ class VCube(Waves):
                 self.take(state, message)
             else:  # the application has changed its mind, and I left at once
                 self.note("skip", message.id, count=message.count)
+
+    def introduce(self, topic: Topic) -> None:
+        """My waves went by way of others, and one of them may have had no link to a member that I have one to."""
+        if self.repair.delay:
+            for node in self.reach:
+                if node != self.me:
+                    self.tell_state(node, topic)
 
     def leave(self, topic: Topic) -> None:
         """Algorithm 1, lines 10-14. I go on forwarding until my own messages are settled."""
@@ -372,9 +380,13 @@ class VCube(Waves):
         return MessageId(self.origin, topic, 0)
 
     def upon_state(self, sender: NodeId, told: State) -> None:
-        state = self.topics.get(told.id.topic)
+        topic = told.id.topic
+        state = self.topics.get(topic)
         if state is not None:
+            unheard = told.rank.newer_than(state.view.ranks.get(sender))
             state.view.update([told.rank])
+            if unheard and self.repair.delay:
+                self.tell_state(sender, topic)  # then it may not have heard of me either
         self.repair.compare(sender, state, told)
 
 
