@@ -30,7 +30,7 @@ from trellis.effects import Send
 from trellis.errors import UnexpectedEvent
 from trellis.events import Cycle, Timeout
 from trellis.machine import Place
-from trellis.protocols.layers import CRASHES, GAPLESS, START_CUT
+from trellis.protocols.layers import CRASHES, GAPLESS, HELD_MAX, START_CUT
 from trellis.protocols.overlays.vcube_packets import Ack, Answer, Cut, Fill, Pub, Refuse, State, Sub, Uns, Wave
 from trellis.protocols.overlays.vcube_repair import TIMER, Repair
 from trellis.protocols.overlays.vcube_waves import Gathering, Pending, Waves
@@ -162,6 +162,7 @@ class VCube(Waves):
 
     def depart_if_drained(self, topic: Topic, state: Membership) -> None:
         if state.phase is DRAINING and not state.queue and not state.outstanding:
+            self.repair.log.age()  # whoever lacks something asks me now or never
             rank = self.change_rank(topic, LEAVING)
             self.launch_change(Uns(self.change_id(topic), self.dimension, rank, self.knows(topic)), state)
 
@@ -241,7 +242,11 @@ class VCube(Waves):
         else:
             self.outbox.append(Send(sender, Ack(id, height)))
         if state.phase is JOINING or state.phase is CUTTING:
-            state.early.extend(pub.messages)
+            if self.repair.delay and len(state.early) > HELD_MAX:
+                for message in pub.messages:
+                    self.note("skip", message.id, count=message.count)
+            else:
+                state.early.extend(pub.messages)
         else:
             for message in pub.messages:
                 self.take(state, message)
@@ -249,7 +254,10 @@ class VCube(Waves):
     def take(self, state: Membership, message: Message) -> None:
         """Hand a message up unless it came before (V8) or is at or below my cut."""
         id = message.id
-        if state.seen.add(id.origin, id.seq, message.last):
+        if self.repair.delay and not self.above.takes(message):
+            self.note("skip", id, count=message.count)  # as if it were lost on the way: it will be asked for again
+            self.repair.stir(id.topic)
+        elif state.seen.add(id.origin, id.seq, message.last):
             self.repair.keep(message)
             self.above.arrive(message)
         else:

@@ -69,6 +69,7 @@ class Repair:
     def upon_time(self) -> None:
         self.armed = False
         self.turn += 1
+        self.log.age()
         for topic in list(self.turns):
             near = self.neighbours(topic)
             if near and self.turns[topic] > 0:
