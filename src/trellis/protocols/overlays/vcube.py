@@ -54,7 +54,7 @@ RANK = {
 class Membership:
     """What one node keeps of one topic."""
 
-    __slots__ = ("departed", "early", "outstanding", "phase", "queue", "seen", "view")
+    __slots__ = ("departed", "early", "outstanding", "phase", "queue", "seen", "unheard", "view")
 
     def __init__(self, view: View, phase: str) -> None:
         self.phase = phase
@@ -64,6 +64,7 @@ class Membership:
         self.early: list[Message] = []  # came while I was joining
         self.queue: list[Message] = []  # mine, waiting for the window
         self.outstanding: dict[MessageId, int] = {}  # my waves on their way -> messages in each
+        self.unheard: dict[MessageId, Pub] = {}  # my waves that came back while nobody was to be reached
 
     def is_in(self) -> bool:
         return self.phase is IN or self.phase is DRAINING
@@ -222,12 +223,29 @@ class VCube(Waves):
             height = self.dimension
             self.launch(Pub(id, height, messages), None, state.view.tree(height), state.view)
 
-    def upon_pub_acknowledged(self, id: MessageId) -> None:
-        """Line 31: a place in the window is free."""
+    def upon_pub_returned(self, pending: Pending) -> None:
+        """Line 31: a place in the window is free. What nobody else has, though there are others, is not settled: it
+        goes out again when somebody is to be reached.
+        """
+        id = pending.packet.id
         state = self.topics[id.topic]
-        self.settle(id, state.outstanding.pop(id))
+        count = state.outstanding.pop(id)
+        if pending.served or state.view.is_alone():
+            self.settle(id, count)
+        else:
+            assert isinstance(pending.packet, Pub)
+            state.unheard[id] = pending.packet
         self.pump(id.topic, state)
         self.depart_if_drained(id.topic, state)
+
+    def try_again(self, topic: Topic, state: Membership) -> None:
+        """Somebody came back, or is known to have left: then perhaps nobody else is left who should have it."""
+        if not state.is_in():
+            return
+        unheard, state.unheard = state.unheard, {}
+        for id, pub in unheard.items():
+            state.outstanding[id] = pub.batch
+            self.launch(pub, None, state.view.tree(self.dimension), state.view)
 
     def upon_pub(self, sender: NodeId, pub: Pub) -> None:
         """Lines 40-53 and 62-68."""
@@ -302,7 +320,7 @@ class VCube(Waves):
         if isinstance(pending, Gathering):
             self.upon_change_answered(pending.packet.id.topic, pending)
         else:
-            self.upon_pub_acknowledged(pending.packet.id)
+            self.upon_pub_returned(pending)
 
     def upon_change_answered(self, topic: Topic, answers: Gathering) -> None:
         match answers.packet:
@@ -351,8 +369,10 @@ class VCube(Waves):
             if rank is not None and rank.incarnation < incarnation:
                 view.update([Rank(node, incarnation, 0, GONE)])
         self.seat(node)
-        for topic in self.topics:
+        for topic, state in list(self.topics.items()):
             self.tell_state(node, topic)
+            self.repair.stir(topic)
+            self.try_again(topic, state)
 
     def seat(self, node: NodeId) -> None:
         for view in self.every_view():
@@ -368,9 +388,16 @@ class VCube(Waves):
         return MessageId(self.origin, topic, 0)
 
     def upon_state(self, sender: NodeId, told: State) -> None:
-        state = self.topics.get(told.id.topic)
+        topic = told.id.topic
+        state = self.topics.get(topic)
         if state is not None:
+            was_in = sender in state.view.members
             state.view.update([told.rank])
+            if was_in and sender not in state.view.members:  # I took it for a neighbour, and told nobody else
+                self.repair.stir(topic)
+                self.try_again(topic, state)
+        elif told.vector is not None:  # it takes me for a member, and missed that I left
+            self.send(sender, State(self.state_id(topic), self.rank(topic), None, False))
         self.repair.compare(sender, state, told)
 
 

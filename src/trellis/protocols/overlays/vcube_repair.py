@@ -35,7 +35,7 @@ class Repair:
         self.delay = delay  # 0: never look; for worlds in which nothing fails
         self.batch = batch
         self.log = Log(keep)
-        self.turns: dict[Topic, int] = {}  # restless topics -> how many neighbours are still to be told
+        self.told: dict[Topic, set[NodeId]] = {}  # restless topics -> who was told since; membership tests only
         self.turn = 0
         self.armed = False
         self.refused: dict[tuple[Topic, Origin], dict[NodeId, int]] = {}  # who cannot help me, and up to which number
@@ -47,7 +47,7 @@ class Repair:
 
     def end(self, topic: Topic) -> None:
         """I have left. What I have of the topic stays for those who missed it, until there is no room for it."""
-        self.turns.pop(topic, None)
+        self.told.pop(topic, None)
         for key in [key for key in self.refused if key[0] == topic]:
             del self.refused[key]
 
@@ -61,7 +61,7 @@ class Repair:
         """There is something new: every neighbour must be told once."""
         if not self.delay:
             return
-        self.turns[topic] = len(self.neighbours(topic))
+        self.told[topic] = set()
         if not self.armed:
             self.armed = True
             self.overlay.set_timer(TIMER, self.delay)
@@ -70,14 +70,15 @@ class Repair:
         self.armed = False
         self.turn += 1
         self.log.age()
-        for topic in list(self.turns):
-            near = self.neighbours(topic)
-            if near and self.turns[topic] > 0:
-                self.overlay.tell_state(near[self.turn % len(near)], topic)
-            self.turns[topic] -= 1
-            if self.turns[topic] <= 0:
-                del self.turns[topic]
-        if self.turns:
+        for topic, told in list(self.told.items()):
+            left = [node for node in self.neighbours(topic) if node not in told]
+            if left:
+                next_one = left[self.turn % len(left)]
+                told.add(next_one)
+                self.overlay.tell_state(next_one, topic)
+            if len(left) <= 1:
+                del self.told[topic]
+        if self.told:
             self.armed = True
             self.overlay.set_timer(TIMER, self.delay)
 
