@@ -147,6 +147,7 @@ class VCube(Waves):
         state.phase = IN
         state.seen = Seen(cut)
         self.repair.begin(topic, cut)
+        self.repair.stir(topic)
         self.above.joined(topic, cut)
         early, state.early = state.early, []
         for message in early:
@@ -381,8 +382,9 @@ class VCube(Waves):
     def every_view(self) -> list[View]:
         return [*(state.view for state in self.topics.values()), *self.views()]
 
-    def tell_state(self, to: NodeId, topic: Topic, asks: bool = False) -> None:
-        self.send(to, State(self.state_id(topic), self.rank(topic), self.repair.vector(self.topics[topic]), asks))
+    def tell_state(self, to: NodeId, topic: Topic, asks: bool = False, reply: bool = False) -> None:
+        vector = self.repair.vector(self.topics[topic])
+        self.send(to, State(self.state_id(topic), self.rank(topic), vector, asks, reply))
 
     def state_id(self, topic: Topic) -> MessageId:
         return MessageId(self.origin, topic, 0)
@@ -397,7 +399,7 @@ class VCube(Waves):
                 self.repair.stir(topic)
                 self.try_again(topic, state)
         elif told.vector is not None:  # it takes me for a member, and missed that I left
-            self.send(sender, State(self.state_id(topic), self.rank(topic), None, False))
+            self.send(sender, State(self.state_id(topic), self.rank(topic), None, False, True))
         self.repair.compare(sender, state, told)
 
 

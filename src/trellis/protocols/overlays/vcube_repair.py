@@ -43,7 +43,6 @@ class Repair:
     def begin(self, topic: Topic, cut: Vector) -> None:
         if self.delay:
             self.log.begin(topic, cut)
-            self.stir(topic)
 
     def end(self, topic: Topic) -> None:
         """I have left. What I have of the topic stays for those who missed it, until there is no room for it."""
@@ -96,7 +95,7 @@ class Repair:
         if told.vector is None or topic not in self.log.held:
             return
         self.help(sender, topic, told.vector, told.asks)
-        if state is not None:
+        if state is not None and not told.reply:
             self.ask_if_behind(sender, state, topic, told.vector)
 
     def compare_with_leaver(self, state: Membership, leaver: Uns) -> None:
@@ -106,7 +105,7 @@ class Repair:
     def ask_if_behind(self, other: NodeId, state: Membership, topic: Topic, vector: Vector) -> None:
         mine = self.vector(state)
         if mine is not None and any(seq > mine.get(origin, 0) for origin, seq in vector.items()):
-            self.overlay.tell_state(other, topic)
+            self.overlay.tell_state(other, topic, reply=True)
 
     def help(self, sender: NodeId, topic: Topic, vector: Vector, asked: bool) -> None:
         found, size = self.log.beyond(topic, vector), 0
