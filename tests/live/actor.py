@@ -97,6 +97,8 @@ class Actor:
         self.ears: dict[str, Ear] = {}
         self.published: dict[str, int] = {}
         self.over = asyncio.Event()
+        self.hushed = asyncio.Event()
+        self.talking: asyncio.Task[None]
         self.tasks: set[asyncio.Task[None]] = set()
 
     async def live(self) -> None:
@@ -158,6 +160,35 @@ class Actor:
                         say({"is": "acked", **self.who(), "topic": topic, "upto": number})
             sent = due
             await asyncio.sleep(max(TICK, start + sent / rate - loop.time()) if sent < count else 0)
+
+    async def do_talk(self, topics: list[str], rate: float) -> None:
+        """Publish until `hush`, each portion confirmed before the next one."""
+        self.talking = asyncio.create_task(self.talk(topics, rate))
+
+    async def talk(self, topics: list[str], rate: float) -> None:
+        portion = max(len(topics), int(rate * TICK))
+        while not self.hushed.is_set():
+            await self.do_publish(topics, portion, rate, confirm=True)
+            await asyncio.sleep(portion / rate)
+
+    async def do_hush(self) -> None:
+        """When all that was published is confirmed."""
+        self.hushed.set()
+        await self.talking
+
+    async def do_has(self) -> dict[str, Any]:
+        """Per topic, up to which number of each source everything came, and how much waits for something before it."""
+        found = {}
+        for topic, course in self.node.courses.items():
+            stack: Any = self.node.host.machines[course.stack]
+            state = stack.overlay.topics[topic]
+            upto = {f"{source}.{life}": seq for (source, life), seq in sorted(state.seen.upto.items()) if seq}
+            found[topic] = {
+                "upto": upto,
+                "ahead": sum(map(len, state.seen.ahead.values())),
+                "held": stack.ordering.held,
+            }
+        return found
 
     async def do_heard(self, topic: str, count: int) -> dict[str, int]:
         """When so many have come on a topic since it was subscribed to, or were announced as gaps."""
