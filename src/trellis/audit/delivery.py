@@ -198,7 +198,8 @@ def stuck(rows: Iterable[Row]) -> list[Witness]:
     found = []
     for (node, topic), subscription in book.standing():
         for id, row in subscription.received.items():
-            if not book.accounts_for(subscription, id) and subscription.holds(id):
+            dead = id.origin in book.crashed and id not in book.settled  # what it follows may have died with its source
+            if not dead and not book.accounts_for(subscription, id) and subscription.holds(id):
                 says = f"node {node} received {id} at {row.at} and still holds it back at the end, {book.end}"
                 found.append(Witness("stuck", row.at, node, id, None, says))
         if subscription.confirmed is None:

@@ -38,7 +38,7 @@ from trellis.events import (
     Unsubscribe,
 )
 from trellis.machine import Machine, Place
-from trellis.words import NOTHING, Barrier, Message, MessageId, NodeId, Origin, Packet, Topic, Vector
+from trellis.words import NOTHING, Barrier, Message, MessageId, NodeId, Origin, Packet, Topic, Vector, merge
 
 # What an overlay can give and an ordering can need; a stack that lacks one is refused by this name.
 START_CUT = "a start cut for joiners"
@@ -51,6 +51,9 @@ HELD_BYTES_MAX = 64 << 20
 OWN = "ordering/"  # a timer with this before its name is the ordering's
 
 
+Missing = tuple[Origin, int, int]  # numbers of an origin, from the first to the last
+
+
 class Above(Protocol):
     """What an overlay says to the layer above it."""
 
@@ -58,8 +61,10 @@ class Above(Protocol):
     def joined(self, topic: Topic, cut: Vector) -> None: ...
     def departed(self, topic: Topic) -> None: ...
     def frontier(self, topic: Topic) -> Vector: ...
-    def lacks(self, topic: Topic, origin: Origin, first: int, last: int) -> None: ...
+    def lacks(self, topic: Topic, cut: Vector, missing: list[Missing]) -> None: ...
     def takes(self, message: Message) -> bool: ...
+    @property
+    def wants_closed_cuts(self) -> bool: ...
 
 
 class Below(Protocol):
@@ -88,11 +93,15 @@ class Outlet:
     def frontier(self, topic: Topic) -> Vector:
         return {}
 
-    def lacks(self, topic: Topic, origin: Origin, first: int, last: int) -> None:
-        self.outbox.append(Gap(MessageId(origin, topic, first), last - first + 1))
+    def lacks(self, topic: Topic, cut: Vector, missing: list[Missing]) -> None:
+        self.outbox += [Gap(MessageId(origin, topic, first), last - first + 1) for origin, first, last in missing]
 
     def takes(self, message: Message) -> bool:
         return True
+
+    @property
+    def wants_closed_cuts(self) -> bool:
+        return False
 
     def join(self, topic: Topic) -> None:
         self.outbox.append(Join(topic))
@@ -195,6 +204,7 @@ class Ordering(Machine):
     source: ClassVar[str]
     audits: ClassVar[tuple[str, ...]]  # by which a run under this order is judged
     needs: ClassVar[frozenset[str]] = frozenset()
+    wants_closed_cuts: bool = False  # whether what was given up may hide what something else must follow
 
     def __init__(self, place: Place) -> None:
         super().__init__(place)
@@ -315,14 +325,22 @@ class Ordering(Machine):
         session = self.sessions.get(topic)
         return dict(session.delivered) if session is not None else {}
 
-    def lacks(self, topic: Topic, origin: Origin, first: int, last: int) -> None:
-        """The overlay cannot bring these numbers any more: tell the application, and go on without them."""
+    def lacks(self, topic: Topic, cut: Vector, missing: list[Missing]) -> None:
+        """The overlay cannot bring these numbers any more: tell the application, and go on from the cut."""
         session = self.sessions[topic]
-        if session.wanted:
-            self.gap(MessageId(origin, topic, first), last - first + 1)
         if session.phase is IN:
-            session.delivered[origin] = max(last, session.delivered.get(origin, 0))
-            self.go_on(session, topic, origin)
+            missing = [*missing, *self.clear_below(session, topic, cut)]
+        for origin, first, last in missing:
+            if session.wanted:
+                self.gap(MessageId(origin, topic, first), last - first + 1)
+        if session.phase is IN:
+            merge(session.delivered, cut)
+            for origin in cut:
+                self.go_on(session, topic, origin)
+
+    def clear_below(self, session: Session, topic: Topic, cut: Vector) -> list[Missing]:
+        """Deliver what is held back at or below a cut from which I go on; what comes back is given up with the rest."""
+        return []
 
     def takes(self, message: Message) -> bool:
         """Whether there is room for it, or no need to hold it back."""
