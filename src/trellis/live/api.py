@@ -133,6 +133,7 @@ class Node:
         if leave if leave is not None else self.data is None:
             await self.members.leave()
         self.end("it stops")
+        await self.members.gone()
 
     async def unsubscribe_all(self) -> None:
         """In good order: what was published is settled before we go, if the others still answer."""
@@ -190,7 +191,7 @@ class Node:
     async def subscribe(self, topic: Topic, order: str = ORDER) -> Subscription:
         """Events of a topic, from now on. Returns when every later message is sure to come, or to be told as a gap."""
         course = await self.enter(topic, order)
-        reader = Subscription(topic, course.order, self.unsubscribe_reader)
+        reader = Subscription(topic, course.order, self.unsubscribe_reader, tally=self.host.tally)
         course.readers.append(reader)
         return reader
 

@@ -80,6 +80,7 @@ class Members:
         self.greeting: dict[Link, NodeId] = {}  # links that I dialled, to this place
         self.answers: dict[Link, asyncio.Future[Frame]] = {}  # links over which I ask to be let in
         self.clients: Callable[[Link], Owner] | None = None  # who takes those that attach
+        self.parting: list[asyncio.Future[None]] = []  # links on their way out
         self.news: dict[NodeId, Member] = {}
         self.newsless: asyncio.Event = asyncio.Event()
         self.ready = False
@@ -287,7 +288,7 @@ class Members:
             case Order():
                 self.ordered(frame)
             case Bye():
-                link.close(f"place {place} says: {frame.reason}")
+                self.drop(self.peers[place], f"place {place} says: {frame.reason}", goodbye=True)
             case _:
                 raise OutOfPlace(f"{type(frame).__name__} from place {place}: members do not say that")
 
@@ -320,12 +321,13 @@ class Members:
         if place is not None and self.peers[place].link is link:
             self.drop(self.peers[place], reason)
 
-    def drop(self, peer: Peer, reason: str) -> None:
+    def drop(self, peer: Peer, reason: str, goodbye: bool = False) -> None:
         """The link to a peer is over: first it is suspected, then looked for."""
         link, peer.link = peer.link, None
         if link is not None:
             del self.known[link]
             link.close(reason)
+            self.host.tally.suspicions += not goodbye
             self.host.suspect(peer.place)
             self.want(self.roster.members[peer.place])
 
@@ -391,4 +393,10 @@ class Members:
                 peer.link.send(Bye(said(reason)))
                 link, peer.link = peer.link, None
                 link.close(reason)
+                self.parting.append(link.gone)
         self.known.clear()
+
+    async def gone(self) -> None:
+        """Until the last words have left."""
+        if self.parting:
+            await asyncio.wait(self.parting)
