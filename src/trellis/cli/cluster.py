@@ -45,7 +45,7 @@ def up(
         cluster = Cluster.open(directory)
         if len(cluster.nodes) != nodes:
             raise ClusterError(
-                f"--nodes {nodes}: {directory} holds a cluster of {len(cluster.nodes)}; give that number, or a new --dir"
+                f"--nodes {nodes}: {directory} holds a cluster of {len(cluster.nodes)}; give that, or a new --dir"
             )
     else:
         cluster = Cluster.create(directory, nodes, plaintext, keys, trace)

@@ -12,15 +12,14 @@
         cluster.await_seen()                                # until all that run see each other
     # the end of the block stops all; then `trellis audit directory`
 
-Promises: `directory/cluster.json` says at any time which processes run, so that another program can open the cluster. Each
-          node has its log, data and trace in `directory/node-XX/`.
+Promises: `directory/cluster.json` says at any time which processes run, so that another program can open the cluster.
+          Each node has its log, data and trace in `directory/node-XX/`.
 Assumes:  one program at a time changes a cluster. Calls wait: within an event loop, use `asyncio.to_thread`.
 """
 
 from __future__ import annotations
 
 import os
-import shutil
 import signal
 import subprocess
 import time
@@ -243,11 +242,6 @@ class Cluster:
         new = self.directory / f"{FILE}.new"
         new.write_bytes(msgspec.json.format(msgspec.json.encode(self.known)) + b"\n")
         os.replace(new, self.directory / FILE)
-
-    def forget(self) -> None:
-        """Stop all and take everything away."""
-        self.down()
-        shutil.rmtree(self.directory)
 
 
 def make_keys(directory: Path, names: Iterable[str]) -> None:

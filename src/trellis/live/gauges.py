@@ -1,7 +1,7 @@
 """What a node shows to Prometheus: one endpoint, and nothing to pay for until it is read.
 
-Promises: numbers are read when somebody asks, on the node's own loop, so that they fit together. Whoever asks slowly holds
-          up other askers for `REQUEST_MAX` seconds, never the node.
+Promises: numbers are read when somebody asks, on the node's own loop, so that they fit together. Whoever asks slowly
+          holds up other askers for `REQUEST_MAX` seconds, never the node.
 Assumes:  whoever reaches the address may read it: it is plain HTTP, so listen on loopback, or behind a proxy.
 Departs:  closed links and refused frames are counted for the whole process; `trellis node` runs one node in it.
 """

@@ -1,7 +1,7 @@
 """A node as a process: it runs until it is told to end.
 
-Promises: the first SIGINT or SIGTERM ends it in good order, the second at once. What happened before it was ready leaves
-          nothing behind but the data directory.
+Promises: the first SIGINT or SIGTERM ends it in good order, the second at once. If that comes before it is ready,
+          nothing but the data directory is left behind.
 """
 
 from __future__ import annotations
