@@ -20,9 +20,12 @@ from trellis.cli import (
     node,
     page,
     protocols,
+    pub,
     reproduce,
     run,
+    status,
     story,
+    sub,
     swarm,
     sweep,
 )
@@ -40,7 +43,7 @@ app = typer.Typer(
     rich_markup_mode="rich",
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for command in (run, audit, story, page, protocols, swarm, sweep, ingest, reproduce, demo, node):
+for command in (run, audit, story, page, protocols, swarm, sweep, ingest, reproduce, demo, node, pub, sub, status):
     app.command(command.__name__.rpartition(".")[2], epilog=command.EPILOG)(command.command)
 app.add_typer(cluster.app, name="cluster")
 app.add_typer(keys.app, name="keys")
