@@ -7,7 +7,7 @@ Promises: payloads go in the order in which they were given. What has been accep
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 
 from trellis.errors import LocalProtocolError
 from trellis.live.frames import BUNDLE_MAX
@@ -47,10 +47,11 @@ class Outgoing:
     def add(self, payloads: Iterable[bytes]) -> bool:
         """Accept them. True when a flush must be asked for."""
         items = payloads if isinstance(payloads, list | tuple) else list(payloads)
-        try:
-            size = sum(map(len, items))
-        except TypeError:
-            raise LocalProtocolError("a payload is bytes; encode text first, for example with .encode()") from None
+        if wrong := set(map(type, items)) - {bytes}:
+            raise LocalProtocolError(
+                f"a payload of type {wrong.pop().__name__}: it must be bytes; encode text first, with .encode()"
+            )
+        size = sum(map(len, items))
         if size > PORTION_BYTES and max(map(len, items), default=0) > BUNDLE_MAX - OVERHEAD:
             raise LocalProtocolError(
                 f"a payload of {max(map(len, items))} bytes: the limit is {BUNDLE_MAX - OVERHEAD}; cut it into parts"
@@ -61,20 +62,21 @@ class Outgoing:
         self.bytes += size
         return first and bool(items)
 
-    def portions(self) -> Iterator[list[bytes]]:
-        """What waits, cut into what may travel as one message."""
+    def portions(self) -> list[list[bytes]]:
+        """What waits, cut into what may travel as one message. Each must be given its numbers in this order."""
         waiting, self.waiting = self.waiting, []
+        cut: list[list[bytes]] = []
         start = 0
         while start < len(waiting):
-            end = min(start + PORTION_MESSAGES, len(waiting))
-            items = waiting[start:end]
+            items = waiting[start : start + PORTION_MESSAGES]
             size = sum(map(len, items))
             while size > PORTION_BYTES and len(items) > 1:
-                items = items[: max(1, len(items) // 2)]
+                items = items[: len(items) // 2]
                 size = sum(map(len, items))
             start += len(items)
+            cut.append(items)
             self.portion_bytes.append(size)
-            yield items
+        return cut
 
     def confirmation(self) -> asyncio.Future[None]:
         """Done when everything accepted so far is settled."""
