@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
 REQUEST_MAX = 2.0  # seconds for a request to come in
 ANSWER_MAX = 5.0  # seconds for a busy loop to come to it
+POLL = 0.2  # seconds after which a server sees that it is to end
 
 
 class Gauges(Collector):
@@ -116,13 +117,13 @@ class Endpoint:
     def __init__(self, server: WSGIServer) -> None:
         self.server = server
         self.address = written(server.server_address)
-        self.thread = Thread(target=server.serve_forever, name="trellis-metrics", daemon=True)
+        self.thread = Thread(target=server.serve_forever, args=(POLL,), name="trellis-metrics", daemon=True)
         self.thread.start()
 
-    def close(self) -> None:
-        """Does not wait for who asks at this moment: its answer comes from the loop that calls this."""
-        Thread(target=self.server.shutdown, daemon=True).start()
-        self.server.socket.close()
+    async def close(self) -> None:
+        """Whoever asks at this moment still gets an answer."""
+        await asyncio.to_thread(self.server.shutdown)
+        self.server.server_close()
 
 
 async def show(node: Node, address: str) -> Endpoint:

@@ -60,7 +60,7 @@ async def serve(make: Callable[[], Node], metrics: str | None, leave: bool, tell
         log.info("it is told to end")
     finally:
         if endpoint is not None:
-            endpoint.close()
+            await endpoint.close()
         await node.stop(leave or None)
     log.info("it has ended in good order")
 
