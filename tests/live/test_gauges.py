@@ -34,6 +34,8 @@ def test_counters_and_gauges_follow_what_flows() -> None:
     async def main() -> None:
         async with trellis.Node(plaintext=True) as a, trellis.Node(join=a.address, plaintext=True) as b:
             at_a, at_b = await show(a, "127.0.0.1:0"), await show(b, "127.0.0.1:0")
+            at_a.begin()
+            at_b.begin()
             reader = await b.subscribe("news")
             flowing = asyncio.Event()
 
@@ -76,6 +78,7 @@ def test_a_slow_reader_shows_as_gaps_and_a_lost_link_as_a_suspicion() -> None:
             b = trellis.Node(join=a.address, plaintext=True)
             await b.start()
             endpoint = await show(a, "127.0.0.1:0")
+            endpoint.begin()
             reader = await a.subscribe("news")
             reader.messages_max = 10
             for _ in range(5):
@@ -102,6 +105,7 @@ def test_garbage_on_the_listener_is_counted() -> None:
     async def main() -> None:
         async with trellis.Node(plaintext=True) as node:
             endpoint = await show(node, "127.0.0.1:0")
+            endpoint.begin()
             before = await scrape(endpoint)
             reading, writing = await asyncio.open_connection(*node.address.split(":"))
             writing.write(b"\xff" * 100)
@@ -120,6 +124,7 @@ def test_an_asker_that_says_nothing_holds_up_neither_the_node_nor_the_next_asker
     async def main() -> None:
         async with trellis.Node(plaintext=True) as node:
             endpoint = await show(node, "127.0.0.1:0")
+            endpoint.begin()
             host, port = endpoint.address.split(":")
             with socket.create_connection((host, int(port))):
                 await node.publish("news", b"x", confirm=True)
@@ -133,6 +138,7 @@ def test_an_address_in_use_is_refused_and_a_closed_endpoint_lets_go_of_it() -> N
     async def main() -> None:
         async with trellis.Node(plaintext=True) as node:
             endpoint = await show(node, "127.0.0.1:0")
+            endpoint.begin()
             with pytest.raises(NetworkError, match=r"metrics at .*: cannot be listened at"):
                 await show(node, endpoint.address)
             with pytest.raises(NetworkError, match="it must be host:port"):

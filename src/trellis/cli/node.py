@@ -57,8 +57,14 @@ def command(
     """Run a node until Ctrl-C or SIGTERM, which end it in good order; the second one ends it at once."""
     import msgspec
 
+    from trellis.errors import LocalProtocolError
     from trellis.live.api import Node
     from trellis.live.serve import log_to_stderr, run, serve
+
+    if not plaintext and keys is None:
+        raise LocalProtocolError("--keys is missing: give a directory of certificates (`trellis keys`), or --plaintext")
+    if not plaintext and name is None:
+        raise LocalProtocolError("--name is missing: with --keys, say whose certificate this node shows")
 
     def make() -> Node:
         return Node(listen, join, data, None if plaintext else keys, name, plaintext, trace, advertise)

@@ -112,22 +112,26 @@ class Quiet(WSGIServer):
 
 
 class Endpoint:
-    """An HTTP server in a thread of its own."""
+    """An HTTP server, and a thread of its own once it is to answer."""
 
     def __init__(self, server: WSGIServer) -> None:
         self.server = server
         self.address = written(server.server_address)
-        self.thread = Thread(target=server.serve_forever, args=(POLL,), name="trellis-metrics", daemon=True)
+        self.thread: Thread | None = None
+
+    def begin(self) -> None:
+        self.thread = Thread(target=self.server.serve_forever, args=(POLL,), name="trellis-metrics", daemon=True)
         self.thread.start()
 
     async def close(self) -> None:
         """Whoever asks at this moment still gets an answer."""
-        await asyncio.to_thread(self.server.shutdown)
+        if self.thread is not None:
+            await asyncio.to_thread(self.server.shutdown)
         self.server.server_close()
 
 
 async def show(node: Node, address: str) -> Endpoint:
-    """Serve /metrics of a node that runs at `host:port`."""
+    """Serve /metrics of a node at `host:port`. It may be started after this, but before `begin`."""
     host, port = await looked_up(address)
     registry = CollectorRegistry()
     registry.register(Gauges(node))

@@ -37,7 +37,7 @@ from trellis.live.places import WHOLE, Member
 from trellis.live.roster import HOPS_MAX, Roster, later
 from trellis.live.state import State
 from trellis.live.tls import Identity
-from trellis.live.transport import Link, Owner, Server
+from trellis.live.transport import Link, Owner, Server, check_reachable
 from trellis.words import NodeId, Packet
 
 log = logging.getLogger("trellis.live")
@@ -93,7 +93,7 @@ class Members:
     async def begin(self, listen: str, join: str | None, advertise: str | None) -> None:
         """Listen, and get a place: my own again, a new one, or the first of a new cluster."""
         self.server = await self.net.listen(listen, self, self.tls)
-        self.address = advertise or self.server.address
+        self.address = check_reachable(advertise or self.server.address)
         name, mine = self.state.name, self.state.identity()
         doors = [join] if join else [m.address for m in self.state.members() if not m.left] if mine else []
         welcome = await self.knock(doors, (mine and mine.cluster) or "", mine.place if mine else -1) if doors else None
@@ -109,7 +109,8 @@ class Members:
         me = Member(place, incarnation, self.address, name, False, lot)
         self.roster = Roster(cluster, me, self.state.keep, self.state.vacancies(), self.state.lasting)
         remembered = self.state.members() if mine is not None and mine.place == place else []
-        self.roster.hear(m for m in (*remembered, *(welcome.members if welcome else ())) if m.place != place)
+        told = (*remembered, *(welcome.members if welcome else ()))
+        self.state.remember(self.roster.hear(m for m in told if m.place != place))
 
     async def knock(self, doors: Iterable[str], cluster: str, place: int) -> Welcome | None:
         """Ask members to be let in, wherever they send me. None when I come back and nobody is there."""

@@ -40,6 +40,7 @@ async def serve(make: Callable[[], Node], metrics: str | None, leave: bool, tell
     """Run the node until a signal comes. `leave`: give the place back, though there is a data directory."""
     asked = heed_signals()
     node = make()
+    endpoint = await show(node, metrics) if metrics is not None else None
     starting = asyncio.create_task(node.start())
     await first_of(starting, asked)
     if not starting.done():
@@ -47,10 +48,9 @@ async def serve(make: Callable[[], Node], metrics: str | None, leave: bool, tell
         await asyncio.wait([starting])
         return
     starting.result()
-    endpoint = None
     try:
-        if metrics is not None:
-            endpoint = await show(node, metrics)
+        if endpoint is not None:
+            endpoint.begin()
         at = endpoint.address if endpoint is not None else ""
         cluster = node.members.roster.cluster
         tell(Ready(node.name, node.place, node.incarnation, node.address, cluster, at, os.getpid()))
@@ -97,5 +97,8 @@ def run(main: Coroutine[Any, Any, None]) -> None:
 
 
 def log_to_stderr(level: str) -> None:
-    form = "%(asctime)s %(levelname)s %(message)s"
-    logging.basicConfig(stream=sys.stderr, level=level.upper(), format=form, force=True)
+    lines = logging.StreamHandler(sys.stderr)
+    lines.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(message)s"))
+    ours = logging.getLogger("trellis")
+    ours.handlers[:] = [lines]
+    ours.setLevel(level.upper())

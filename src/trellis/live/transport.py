@@ -323,16 +323,27 @@ async def resolved(address: str, tls: Identity | None) -> tuple[str, int]:
 
 
 async def looked_up(address: str) -> tuple[str, int]:
-    host, _, port = address.rpartition(":")
-    if not host or not port.isdecimal() or not port.isascii() or int(port) > 65_535:
-        raise NetworkError(f"address {address!r}: it must be host:port, with a port up to 65535")
+    host, port = cut(address)
     try:
-        found = await asyncio.get_running_loop().getaddrinfo(
-            host.removeprefix("[").removesuffix("]"), int(port), type=socket.SOCK_STREAM
-        )
+        found = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
     except (OSError, UnicodeError) as error:
         raise NetworkError(f"address {address!r}: no such host ({error})") from None
-    return str(found[0][4][0]), int(port)
+    return str(found[0][4][0]), port
+
+
+def cut(address: str) -> tuple[str, int]:
+    host, _, port = address.rpartition(":")
+    if not host or not port.isdecimal() or not port.isascii() or len(port) > 5 or int(port) > 65_535:
+        raise NetworkError(f"address {address!r}: it must be host:port, with a port up to 65535")
+    return host.removeprefix("[").removesuffix("]"), int(port)
+
+
+def check_reachable(address: str) -> str:
+    """An address that others can be told."""
+    host, port = cut(address)
+    if host in ("0.0.0.0", "::") or not port:
+        raise NetworkError(f"address {address!r}: nobody reaches a node by that; advertise the one that others know")
+    return address
 
 
 def written(name: Any) -> str:
