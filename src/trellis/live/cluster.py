@@ -33,7 +33,7 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from trellis.errors import ClusterError
 from trellis.live import keys
-from trellis.live.processes import PAUSE, await_dead, await_ready, born, send, spawn, state_of
+from trellis.live.processes import PAUSE, await_ready, await_state, born, send, spawn, state_of
 
 FILE = "cluster.json"
 KEYS, LOG, DATA, TRACE = "keys", "log", "data", "trace"
@@ -61,6 +61,12 @@ class Entry(msgspec.Struct):
     def state(self) -> str:
         """running, stopped, or dead."""
         return state_of(self.pid, self.born)
+
+    def send(self, number: signal.Signals) -> None:
+        send(self.pid, self.born, number)
+
+    def await_state(self, state: str, patience: float) -> bool:
+        return await_state(self.pid, self.born, state, time.monotonic() + patience)
 
 
 class Known(msgspec.Struct):
@@ -150,12 +156,12 @@ class Cluster:
         """End all in good order; those that did not end in time are killed, and come back."""
         limit = time.monotonic() + patience
         for node in self.nodes:
-            send(node.pid, node.born, signal.SIGTERM)
-            send(node.pid, node.born, signal.SIGCONT)
-        late = [node for node in self.nodes if not await_dead(node.pid, node.born, limit)]
+            node.send(signal.SIGTERM)
+            node.send(signal.SIGCONT)
+        late = [node for node in self.nodes if not node.await_state("dead", limit - time.monotonic())]
         for node in late:
-            send(node.pid, node.born, signal.SIGKILL)
-            await_dead(node.pid, node.born, time.monotonic() + patience)
+            node.send(signal.SIGKILL)
+            node.await_state("dead", ENDED_MAX)
         for node in self.nodes:
             node.pid = 0
         self.write()
@@ -178,23 +184,25 @@ class Cluster:
     def kill(self, index: int) -> None:
         """kill -9."""
         node = self.nodes[index]
-        send(node.pid, node.born, signal.SIGKILL)
-        await_dead(node.pid, node.born, time.monotonic() + ENDED_MAX)
+        node.send(signal.SIGKILL)
+        node.await_state("dead", ENDED_MAX)
 
     def stop(self, index: int, patience: float = ENDED_MAX) -> None:
         """SIGTERM, and wait."""
         node = self.nodes[index]
-        send(node.pid, node.born, signal.SIGTERM)
-        if not await_dead(node.pid, node.born, time.monotonic() + patience):
+        node.send(signal.SIGTERM)
+        if not node.await_state("dead", patience):
             raise ClusterError(f"{node.name}: it has not ended within {patience:g} s; see its log")
 
     def pause(self, index: int) -> None:
         """SIGSTOP."""
-        send(self.nodes[index].pid, self.nodes[index].born, signal.SIGSTOP)
+        self.nodes[index].send(signal.SIGSTOP)
+        self.nodes[index].await_state("stopped", ENDED_MAX)
 
     def resume(self, index: int) -> None:
         """SIGCONT."""
-        send(self.nodes[index].pid, self.nodes[index].born, signal.SIGCONT)
+        self.nodes[index].send(signal.SIGCONT)
+        self.nodes[index].await_state("running", ENDED_MAX)
 
     def restart(self, index: int, keep: bool = True) -> Entry:
         """Start one that does not run: with its data, or as a new node that has only the name."""

@@ -87,9 +87,9 @@ def send(pid: int, birth: str, number: signal.Signals) -> None:
             os.kill(pid, number)
 
 
-def await_dead(pid: int, birth: str, limit: float) -> bool:
-    """False when it still lives at that time of the monotonic clock."""
-    while state_of(pid, birth) != "dead":
+def await_state(pid: int, birth: str, state: str, limit: float) -> bool:
+    """False when it is not so at that time of the monotonic clock."""
+    while state_of(pid, birth) != state:
         if time.monotonic() >= limit:
             return False
         time.sleep(PAUSE)
