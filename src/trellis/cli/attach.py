@@ -61,11 +61,10 @@ def door(node: str | None, directory: Path | None, keys: Path | None, name: str 
 
 def door_of(directory: Path) -> Door:
     from trellis.errors import ClusterError
-    from trellis.live.cluster import CLIENT, Cluster
+    from trellis.live.cluster import Cluster
 
     cluster = Cluster.open(directory)
     running = cluster.running
     if not running:
         raise ClusterError(f"{directory}: none of its nodes runs; start them with `trellis cluster up`")
-    url = f"{SCHEME}{running[0].address}"
-    return Door(url, cluster.keys, CLIENT if cluster.keys is not None else None, cluster.keys is None)
+    return Door(f"{SCHEME}{running[0].address}", **cluster.credentials)

@@ -3,7 +3,7 @@
     with Cluster.create(directory, nodes=4) as cluster:     # mTLS: keys are made in directory/keys
         cluster.up()                                        # every node sees all others when this returns
         node = cluster.nodes[0]
-        async with trellis.connect(f"trellis://{node.address}", keys=cluster.keys, name=CLIENT) as client: ...
+        async with trellis.connect(f"trellis://{node.address}", **cluster.credentials) as client: ...
         cluster.kill(2)                                     # kill -9
         cluster.restart(2)                                  # comes back with its data: same place, next incarnation
         cluster.restart(3, keep=False)                      # comes back as new
@@ -27,6 +27,7 @@ import urllib.request
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from types import TracebackType
+from typing import TypedDict
 
 import msgspec
 from prometheus_client.parser import text_string_to_metric_families
@@ -43,6 +44,12 @@ LOOPBACK = "127.0.0.1:0"
 READY_MAX = 60.0  # seconds for a process to be a member
 SEEN_MAX = 60.0  # seconds for all to see all
 ENDED_MAX = 15.0  # seconds to end in good order
+
+
+class Credentials(TypedDict):
+    keys: Path | None
+    name: str | None
+    plaintext: bool
 
 
 class Entry(msgspec.Struct):
@@ -132,6 +139,13 @@ class Cluster:
     def keys(self) -> Path | None:
         """Where the certificates are; None in plaintext."""
         return None if self.known.plaintext else self.directory / self.known.keys
+
+    @property
+    def credentials(self) -> Credentials:
+        """What a client gives to `trellis.connect` beside the address."""
+        if self.keys is None:
+            return {"keys": None, "name": None, "plaintext": True}
+        return {"keys": self.keys, "name": CLIENT, "plaintext": False}
 
     @property
     def running(self) -> list[Entry]:
