@@ -7,7 +7,7 @@ Promises: payloads go in the order in which they were given. What has been accep
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from trellis.errors import LocalProtocolError
 from trellis.live.frames import BUNDLE_MAX
@@ -46,16 +46,7 @@ class Outgoing:
 
     def add(self, payloads: Iterable[bytes]) -> bool:
         """Accept them. True when a flush must be asked for."""
-        items = payloads if isinstance(payloads, list | tuple) else list(payloads)
-        if wrong := set(map(type, items)) - {bytes}:
-            raise LocalProtocolError(
-                f"a payload of type {wrong.pop().__name__}: it must be bytes; encode text first, with .encode()"
-            )
-        size = sum(map(len, items))
-        if size > PORTION_BYTES and max(map(len, items), default=0) > BUNDLE_MAX - OVERHEAD:
-            raise LocalProtocolError(
-                f"a payload of {max(map(len, items))} bytes: the limit is {BUNDLE_MAX - OVERHEAD}; cut it into parts"
-            )
+        items, size = weighed(payloads)
         first = not self.waiting
         self.waiting += items
         self.messages += len(items)
@@ -65,18 +56,9 @@ class Outgoing:
     def portions(self) -> list[list[bytes]]:
         """What waits, cut into what may travel as one message. Each must be given its numbers in this order."""
         waiting, self.waiting = self.waiting, []
-        cut: list[list[bytes]] = []
-        start = 0
-        while start < len(waiting):
-            items = waiting[start : start + PORTION_MESSAGES]
-            size = sum(map(len, items))
-            while size > PORTION_BYTES and len(items) > 1:
-                items = items[: len(items) // 2]
-                size = sum(map(len, items))
-            start += len(items)
-            cut.append(items)
-            self.portion_bytes.append(size)
-        return cut
+        portions = cut(waiting)
+        self.portion_bytes += [sum(map(len, items)) for items in portions]
+        return portions
 
     def confirmation(self) -> asyncio.Future[None]:
         """Done when everything accepted so far is settled."""
@@ -131,3 +113,31 @@ class Outgoing:
             if not future.done():
                 future.set_exception(why)
         self.unnumbered, self.confirmations, self.waiting = [], {}, []
+
+
+def weighed(payloads: Iterable[bytes]) -> tuple[Sequence[bytes], int]:
+    """Payloads that can be published, and their bytes."""
+    items = payloads if isinstance(payloads, list | tuple) else list(payloads)
+    if wrong := set(map(type, items)) - {bytes}:
+        raise LocalProtocolError(
+            f"a payload of type {wrong.pop().__name__}: it must be bytes; encode text first, with .encode()"
+        )
+    size = sum(map(len, items))
+    if size > PORTION_BYTES and max(map(len, items)) > BUNDLE_MAX - OVERHEAD:
+        raise LocalProtocolError(
+            f"a payload of {max(map(len, items))} bytes: the limit is {BUNDLE_MAX - OVERHEAD}; cut it into parts"
+        )
+    return items, size
+
+
+def cut(payloads: list[bytes]) -> list[list[bytes]]:
+    """Into what may travel as one message."""
+    portions: list[list[bytes]] = []
+    start = 0
+    while start < len(payloads):
+        items = payloads[start : start + PORTION_MESSAGES]
+        while len(items) > 1 and sum(map(len, items)) > PORTION_BYTES:
+            items = items[: len(items) // 2]
+        start += len(items)
+        portions.append(items)
+    return portions

@@ -71,6 +71,7 @@ class Link(asyncio.Protocol):
         self.flushing = False  # a write is due in this turn of the loop
         self.held = False  # the transport below is full
         self.before_write: Callable[[], None] | None = None  # what must be done before anything leaves
+        self.has_room: Callable[[], None] | None = None  # told when the transport below has taken all
 
     # What the owner may do.
 
@@ -215,6 +216,8 @@ class Link(asyncio.Protocol):
                 del self.chunks[: len(batch)]
                 self.waiting -= size
             self.write(batch)
+        if self.has_room is not None and not self.held:
+            self.has_room()
 
     def write(self, batch: list[bytes]) -> None:
         if self.before_write is not None:
