@@ -133,3 +133,20 @@ def test_two_tasks_may_read_one_subscription_and_share_what_comes() -> None:
         assert sorted([(await task).seq for task in tasks]) == [1, 2]
 
     asyncio.run(story())
+
+
+def test_whoever_stops_in_the_middle_of_a_batch_goes_on_there_one_by_one_or_with_the_rest() -> None:
+    async def story() -> None:
+        reader = made()
+        reader.put(batch(0, 1, 5), 5)
+        reader.put(batch(0, 6, 1), 1)
+        for seq in (1, 2):
+            async for event in reader:
+                assert event.seq == seq
+                break
+        assert await reader.next() == batch(0, 3, 3)
+        async for event in reader:
+            assert event.seq == 6
+            break
+
+    asyncio.run(story())

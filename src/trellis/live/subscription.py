@@ -59,6 +59,14 @@ class Gap(msgspec.Struct, frozen=True, gc=False):
     why: str
 
 
+def rest(events: list[Event]) -> Batch:
+    """What is left of a batch that was read one by one, the next one last. It is taken away from there."""
+    first = events[-1]
+    payloads = [event.payload for event in reversed(events)]
+    events.clear()
+    return Batch(payloads, first.topic, first.source, first.incarnation, first.seq, first.tags)
+
+
 class Subscription:
     """An async iterator over the events of a topic. `async with` ends the subscription at the end of the block."""
 
@@ -79,6 +87,7 @@ class Subscription:
         self.messages = 0  # that wait; a gap counts as one
         self.bytes = 0
         self.gaps: dict[tuple[NodeId, int, str], list[Gap]] = {}  # since the last batch, per life and reason; ascending
+        self.events: list[Event] = []  # of the batch that is read one by one, the next one last
         self.over: BaseException | None = None  # why nothing more comes
         self.bell = asyncio.Event()  # something waits, or nothing more comes
 
@@ -126,6 +135,8 @@ class Subscription:
 
     async def next(self) -> Batch | Gap:
         """The next batch or gap; StopAsyncIteration when the subscription has ended."""
+        if self.events:
+            return rest(self.events)
         while not self.waiting:
             if self.gaps:
                 self.place_gaps()
@@ -149,12 +160,18 @@ class Subscription:
             yield item
 
     async def __aiter__(self) -> AsyncIterator[Event | Gap]:
-        async for item in self.batches():
+        events = self.events  # kept here, so that whoever stops in the middle of a batch can go on later
+        while True:
+            while events:
+                yield events.pop()
+            try:
+                item = await self.next()
+            except StopAsyncIteration:
+                return
             if isinstance(item, Gap):
                 yield item
-                continue
-            for event in item.events():
-                yield event
+            else:
+                events += reversed(item.events())
 
     async def unsubscribe(self) -> None:
         ending = self.end(self)

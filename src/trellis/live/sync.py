@@ -21,7 +21,7 @@ from typing import Any, Self, TypeVar
 from trellis.errors import LocalProtocolError
 from trellis.live import api, client, subscription
 from trellis.live.bus import ORDER
-from trellis.live.subscription import Batch, Event, Gap
+from trellis.live.subscription import Batch, Event, Gap, rest
 from trellis.words import NodeId, Topic
 
 T = TypeVar("T")
@@ -84,7 +84,9 @@ class Subscription:
         return self.events.pop()
 
     def next_batch(self, timeout: float | None = None) -> Batch | Gap:
-        """The next batch or gap. What is left of a batch that is read event by event is not in it."""
+        """The next batch or gap. StopIteration when the subscription has ended."""
+        if self.events:
+            return rest(self.events)
         if not self.items:
             self.fetching = self.fetching or self.background.begin(fetch(self.inner))
             found = self.fetching.result(timeout)  # if this is given up, the next call waits for the same
