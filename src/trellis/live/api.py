@@ -123,6 +123,7 @@ class Node(Bus):
         if leave if leave is not None else self.data is None:
             await self.members.leave()
         self.end("it stops")
+        await self.members.gone()
 
     async def unsubscribe_all(self) -> None:
         """In good order: what was published is settled before we go, if the others still answer."""
@@ -182,7 +183,7 @@ class Node(Bus):
     async def read(self, who: object, topic: Topic, order: str) -> Subscription:
         """A subscription of this program, or of a client."""
         course = self.course(topic, order)
-        reader = Subscription(topic, order, self.end_reader)
+        reader = Subscription(topic, order, self.end_reader, tally=self.host.tally)
         course.readers[reader] = who  # before it stands: what comes right after must not be missed
         try:
             await asyncio.shield(course.standing)

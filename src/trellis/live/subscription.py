@@ -14,6 +14,7 @@ from types import TracebackType
 
 import msgspec
 
+from trellis.live.tally import Tally
 from trellis.words import NodeId, Topic
 
 MESSAGES_MAX = 65_536  # that wait for a reader
@@ -70,11 +71,17 @@ class Subscription:
     """An async iterator over the events of a topic. `async with` ends the subscription at the end of the block."""
 
     def __init__(
-        self, topic: Topic, order: str, end: Callable[[Subscription], object], messages_max: int = MESSAGES_MAX
+        self,
+        topic: Topic,
+        order: str,
+        end: Callable[[Subscription], object],
+        messages_max: int = MESSAGES_MAX,
+        tally: Tally | None = None,
     ) -> None:
         self.topic = topic
         self.order = order
         self.messages_max = messages_max
+        self.tally = tally or Tally()
         self.end = end  # starts the end of the subscription, and may be awaited
         self.waiting: deque[tuple[Batch | Gap, int]] = deque()  # each with its bytes
         self.messages = 0  # that wait; a gap counts as one
@@ -89,6 +96,7 @@ class Subscription:
     def put(self, batch: Batch, size: int) -> None:
         count = len(batch.payloads)
         if (self.waiting or self.gaps) and (self.messages + count > self.messages_max or self.bytes + size > BYTES_MAX):
+            self.tally.left_out += count
             self.leave_out(Gap(batch.topic, batch.source, batch.incarnation, batch.seq, count, TOO_SLOW))
             return
         if self.gaps:
