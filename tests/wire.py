@@ -130,8 +130,11 @@ def integers(kind: inspect.Type, value: Any, path: tuple[Any, ...] = ()) -> Iter
         case inspect.DictType():
             for key in value:
                 yield from integers(kind.value_type, value[key], (*path, key))
-        case inspect.UnionType():
+        case inspect.UnionType() if isinstance(value, list):
             [chosen] = [one for one in kind.types if isinstance(one, inspect.StructType) and one.tag == value[0]]
+            yield from integers(chosen, value, path)
+        case inspect.UnionType() if value is not None:
+            [chosen] = [one for one in kind.types if not isinstance(one, inspect.NoneType)]
             yield from integers(chosen, value, path)
         case inspect.StructType():
             shift = 0 if kind.tag is None else 1

@@ -14,7 +14,9 @@ from hypothesis import strategies as st
 from msgspec import inspect
 from wire import decode, frames, frames_of, integers, packed, plain, sent, values, with_value
 
+from trellis.effects import Send
 from trellis.errors import LocalProtocolError, RemoteProtocolError
+from trellis.events import Join, Receive, Restore
 from trellis.live.codec import PREFIX, Bundle, Decoder, Malformed, TooLarge, encode
 from trellis.live.frames import (
     BUNDLE_MAX,
@@ -30,7 +32,10 @@ from trellis.live.frames import (
     Unsubscribe,
     said,
 )
-from trellis.protocols.overlays.vcube_packets import WIRE, Ack, Pub, Uns
+from trellis.live.node import OPTIONS
+from trellis.machine import Place
+from trellis.protocols.overlays.vcube import VCube, portion
+from trellis.protocols.overlays.vcube_packets import WIRE, Ack, Fill, Pub, State, Uns
 from trellis.protocols.parts.view import Rank
 from trellis.words import EXACT, Message, MessageId, Packet
 
@@ -339,8 +344,30 @@ def test_a_reason_is_one_printable_line_whatever_the_peer_wrote() -> None:
 def test_the_tags_are_what_they_were() -> None:
     """Golden: another tag is another protocol."""
     tags = (
-        "hello roster c bye join welcome elsewhere refused attach attached subscribe unsubscribe p done settled failed"
+        "hello roster c bye order join welcome elsewhere refused hand "
+        "attach attached subscribe unsubscribe p done settled failed"
     )
     assert " ".join(str(kind.__struct_config__.tag) for kind in FRAMES) == f"{tags} e gap ask status"
     assert {kind.__struct_config__.tag for kind in WIRE} >= set("PSCUAWR")
     assert sent(Done(7)) == b"\x00\x00\x00\x07\x00\x00\x00\x00\x92\xa4done\x07"
+
+
+@pytest.mark.parametrize("topic", ["news", "x" * 256, "𝄞" * 64], ids=["short", "long", "wide"])
+def test_the_largest_wave_and_the_largest_fill_fit_a_frame(topic: str) -> None:
+    """Many small messages whose ids weigh more than they do, with a long barrier each."""
+    follows = frozenset(MessageId((2**31 - 1 - n, 2**31 - 1), topic, 2**53 - 1) for n in range(20))
+    made = [Message(MessageId((1, 0), topic, n), Bundle.of([b""]), follows) for n in range(1, 5000)]
+    overlay = VCube(Place(1, 8, alone=True), **OPTIONS)
+    overlay.step(0, Join(topic))
+    for message in made:
+        overlay.repair.keep(message)
+    overlay.step(1, Restore(2, 0))
+    [fill] = [
+        effect.packet
+        for effect in overlay.step(2, Receive(2, State(MessageId((2, 0), topic, 0), Rank(2, 0, 1, 2), {}, True)))
+        if isinstance(effect, Send) and isinstance(effect.packet, Fill)
+    ]
+    assert fill.more
+    for packet in (fill, Pub(made[0].id, 1, portion(made, OPTIONS["batch"]))):
+        assert len(packet.messages) > 20
+        sent(Carry("vcube/causal", 1, packet))

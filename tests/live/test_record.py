@@ -171,7 +171,7 @@ def test_full_segments_become_parts_and_are_read_like_segments(tmp_path: Path) -
             journal.flush()
     journal.close(96)
     names = sorted(path.name for path in tmp_path.iterdir())
-    assert names == [*(f"life-1-{n:06}{PART}" for n in range(9)), "lock"]
+    assert names == [*(f"life-4-1-{n:06}{PART}" for n in range(9)), "lock"]
     assert [row.seq for row in trace_in(tmp_path)] == [0, *range(1, 96), 0]
 
 
@@ -185,7 +185,7 @@ def test_a_part_that_is_whole_stands_for_its_segment(tmp_path: Path) -> None:
     journal.close(2)
     before = trace_in(tmp_path)
     segment.write_bytes(raw)
-    (tmp_path / f".life-1-000001{PART}").write_bytes(b"half of one")
+    (tmp_path / f".life-4-1-000001{PART}").write_bytes(b"half of one")
     assert trace_in(tmp_path) == before
 
 
@@ -208,6 +208,18 @@ def test_a_second_life_follows_the_first_also_where_its_clock_fell_back(tmp_path
     ]
     assert last_time(tmp_path) == 180
     assert last_time(tmp_path / "nowhere") == 0
+
+
+def test_a_node_that_lost_its_state_writes_on_in_its_directory_on_another_place(tmp_path: Path) -> None:
+    first = Journal(tmp_path, 7, 0, 100)
+    killed(first)
+    second = Journal(tmp_path, 3, 0, last_time(tmp_path))
+    second.happened("confirm", 170, a(0, source=3, incarnation=0))
+    second.flush()
+    assert last_time(tmp_path) == 170
+    kinds = [(row.node, row.kind) for row in trace_in(tmp_path, at_rest=True)]
+    assert kinds == [(3, "start"), (7, "start"), (7, "crash"), (3, "confirm")]  # the one on place 3 goes on
+    second.close(180)
 
 
 def test_lives_of_one_place_in_two_directories_are_one_node(tmp_path: Path) -> None:
@@ -298,7 +310,7 @@ def test_what_is_missing_or_foreign_or_told_twice_is_refused(tmp_path: Path) -> 
     journal.close(9)
     with pytest.raises(TraceError, match="life 1 of node 4 is also in"):
         collect([tmp_path / "a", tmp_path / "a"])
-    middle = tmp_path / "a" / f"life-1-000002{PART}"
+    middle = tmp_path / "a" / f"life-4-1-000002{PART}"
     raw = middle.read_bytes()
     for length in (0, 4, len(raw) // 2, len(raw) - 1):
         middle.write_bytes(raw[:length])

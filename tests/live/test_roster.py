@@ -15,7 +15,6 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from trellis.errors import StateError
-from trellis.live import roster
 from trellis.live.frames import Elsewhere, Refused, Welcome
 from trellis.live.places import UNHEARD, WHOLE, Lot, Member, Vacancy
 from trellis.live.roster import Roster, merged

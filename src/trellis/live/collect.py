@@ -116,8 +116,13 @@ def lives_in(directory: Path, at_rest: bool) -> list[Life]:
                 f"{place}: piece {len(listed)} of life {title.incarnation} is missing before it; bring it back"
             )
         listed.append(piece)
-    newest = max(found, default=None)
+    newest = max(found, key=lambda who: latest(found[who]), default=None)
     return [Life(*who, directory, alive and who == newest, listed) for who, listed in found.items()]
+
+
+def latest(pieces: list[Piece]) -> int:
+    """When a life wrote its last row."""
+    return max((int(piece.table.column("at")[-1].as_py()) for piece in pieces if len(piece.table)), default=0)
 
 
 def key(piece: Piece) -> tuple[int, int]:

@@ -191,6 +191,9 @@ class Members:
                     return
                 try:
                     link = await self.net.dial(member.address, self, self.tls, DIAL_MAX)
+                    if peer.link is not None:
+                        link.close("it has dialled meanwhile")
+                        return
                     self.greeting[link] = peer.place
                     link.send(self.hello())
                     await asyncio.wait_for(self.closed_or_known(link), DIAL_MAX)
@@ -258,6 +261,10 @@ class Members:
         expected = self.greeting.pop(link, None)
         if expected is not None and expected != hello.place:
             raise OutOfPlace(f"place {hello.place} answers where {expected} was dialled")
+        if expected is None and self.roster.me < hello.place and hello.place in self.greeting.values():
+            raise OutOfPlace(
+                f"place {hello.place}: a link that I dialled is on its way; there is one between two members"
+            )
         news = self.roster.greet(hello.place, hello.incarnation, hello.address, link.peer)
         if isinstance(news, Refused):
             raise OutOfPlace(news.reason)

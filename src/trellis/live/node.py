@@ -16,11 +16,12 @@ from trellis.effects import Accuse, CancelTimer, Confirm, Deliver, Effect, Gap, 
 from trellis.errors import UnexpectedEvent
 from trellis.events import Event, Receive, Restore, Suspect, Timeout
 from trellis.live.clock import Clock
+from trellis.live.codec import OutOfPlace
 from trellis.live.places import PLACES
 from trellis.live.record import Journal
 from trellis.live.tally import Tally
 from trellis.machine import Machine, Place
-from trellis.protocols.overlays.vcube_packets import Sub
+from trellis.protocols.overlays.vcube_packets import Sub, check
 from trellis.protocols.parts.detector import Detector
 from trellis.words import Message, MessageId, NodeId, Packet, Topic
 
@@ -78,7 +79,12 @@ class Host:
         """A packet came over a link. A stack that nobody here uses yet must answer, too: every node has a say."""
         self.clock.hear(at)
         if name not in self.machines:
-            self.stack(name.removeprefix(f"{OVERLAY}/"))
+            overlay, _, ordering = name.partition("/")
+            if overlay != OVERLAY or ordering not in protocols.ORDERINGS:
+                raise OutOfPlace(f"stack {name!r}: this node has no such machine")
+            self.stack(ordering)
+        if packet.messages:
+            check(packet)
         now = self.clock.read()
         if self.journal is not None and name != DETECTOR:
             self.journal.received(now, packet, sender)

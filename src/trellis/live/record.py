@@ -32,6 +32,7 @@ from trellis.live.segments import (
     Title,
     framed,
     pieces_in,
+    place_of,
     read,
     read_segment,
     stem,
@@ -142,7 +143,7 @@ class Journal:
 
     def begin_segment(self, number: int) -> tuple[int, int]:
         """A new file with its title, and how long it is."""
-        path = stem(self.directory, self.incarnation, number).with_suffix(ROWS)
+        path = stem(self.directory, self.node, self.incarnation, number).with_suffix(ROWS)
         title = MAGIC + framed(ENCODE(Title(self.node, self.incarnation, number)))
         try:
             if path.with_suffix(PART).exists():
@@ -172,7 +173,7 @@ class Journal:
 
     def finish_segment(self) -> None:
         os.close(self.segment)
-        place = stem(self.directory, self.incarnation, self.number)
+        place = stem(self.directory, self.node, self.incarnation, self.number)
         about = About(Title(self.node, self.incarnation, self.number), self.known.copy())
         if self.turned is None or self.turned.done():  # at most one waits in memory; the others wait on disk
             self.turned = self.turning.submit(turn, place, about, list(self.words), self.written)
@@ -185,7 +186,7 @@ class Journal:
         self.turning.shutdown()
         with suppress(OSError):
             for number in range(self.number + 1):
-                place = stem(self.directory, self.incarnation, number)
+                place = stem(self.directory, self.node, self.incarnation, number)
                 if place.with_suffix(ROWS).exists() and (left := read_segment(place.with_suffix(ROWS))) is not None:
                     write_part(place, About(left.title, left.orders), left.table)
         os.close(self.lock)
@@ -193,14 +194,15 @@ class Journal:
 
 def last_time(directory: Path) -> Time:
     """When the last life that was written there ended, as far as its trace tells: the clock must go on from there."""
+    latest: dict[NodeId, Time] = {}
     for piece in reversed(pieces_in(directory) if directory.is_dir() else []):
         try:
-            found = read(piece)
+            found = read(piece) if place_of(piece) not in latest else None
         except TraceError:  # no reason not to start; it is told when the traces are collected
             continue
         if found is not None and len(found.table):
-            return int(found.table.column("at").to_numpy().max())
-    return 0
+            latest[found.title.node] = int(found.table.column("at").to_numpy().max())
+    return max(latest.values(), default=0)
 
 
 @contextmanager

@@ -4,8 +4,9 @@ Promises: a segment can be read alone. Each frame is one write and has a checksu
           left out, and all frames before it are there. A segment goes only when its part is whole and on disk. What is
           foreign, or damaged before its tail, is one clear TraceError.
 
-`life-<incarnation>-<number>.rows` is MAGIC and frames; a frame is the length and the CRC-32 of a msgpack body. The
-first body is a `Title`, the others are `Leaf`: words that are new in the segment, and lines of packed numbers.
+`life-<place>-<incarnation>-<number>.rows` is MAGIC and frames; a frame is the length and the CRC-32 of a msgpack body. The
+first body is a `Title`, the others are `Leaf`: words that are new in the segment, and lines of packed numbers. A node
+that lost its state writes on in the same directory, on another place.
 """
 
 from __future__ import annotations
@@ -27,11 +28,11 @@ from trellis.errors import TraceError
 from trellis.trace import store
 from trellis.trace.rows import COLUMNS, Column, arrow_schema
 from trellis.trace.table import Lines
-from trellis.words import Topic
+from trellis.words import NodeId, Topic
 
 MAGIC = b"trellis rows 1\n\0"
 ROWS, PART = ".rows", ".parquet"
-NAME = re.compile(r"life-(\d{1,18})-(\d{1,18})\.(?:rows|parquet)", re.ASCII)
+NAME = re.compile(r"life-(\d{1,18})-(\d{1,18})-(\d{1,18})\.(?:rows|parquet)", re.ASCII)
 ABOUT = b"trellis"  # key of a part's metadata
 FRAME = struct.Struct("<II")  # bytes of the body, its checksum
 
@@ -74,8 +75,12 @@ class Piece(NamedTuple):
     table: pa.Table
 
 
-def stem(directory: Path, incarnation: int, number: int) -> Path:
-    return directory / f"life-{incarnation}-{number:06}"
+def stem(directory: Path, node: NodeId, incarnation: int, number: int) -> Path:
+    return directory / f"life-{node}-{incarnation}-{number:06}"
+
+
+def place_of(piece: Path) -> NodeId:
+    return int(piece.name.split("-")[1])
 
 
 def framed(body: bytes) -> bytes:
@@ -83,11 +88,11 @@ def framed(body: bytes) -> bytes:
 
 
 def pieces_in(directory: Path) -> list[Path]:
-    """The stems of what is there, in order; a segment and its part are one piece."""
-    found: dict[tuple[int, int], Path] = {}
+    """The stems of what is there, life by life; a segment and its part are one piece."""
+    found: dict[tuple[int, ...], Path] = {}
     for entry in directory.iterdir():
         if name := NAME.fullmatch(entry.name):
-            found[int(name[1]), int(name[2])] = entry.with_suffix("")
+            found[tuple(map(int, name.groups()))] = entry.with_suffix("")
     return [found[key] for key in sorted(found)]
 
 

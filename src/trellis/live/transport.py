@@ -7,7 +7,7 @@ Promises: an owner hears `opened`, then `received` with all the frames of a read
           oldest giving way to the newest; a TLS session only once it has sent something; five seconds to shake
           hands, five to be accepted, and `STRANGER_MAX` bytes a frame till then.
 Assumes:  an owner that calls `accept` knows whom it accepts. It may raise `RemoteProtocolError` in `received`: the link
-          ends with that reason.
+          ends with that reason, as it does when anything else is raised there.
 Departs:  plaintext is for loopback only, and only where the caller says None for `tls`.
 
 Works under asyncio and uvloop: TLS runs here, over memory, so that no session exists before there is room for it.
@@ -17,16 +17,19 @@ from __future__ import annotations
 
 import asyncio
 import ipaddress
+import logging
 import socket
 import time
 from collections.abc import Callable
 from typing import Any, Protocol, cast
 
-from trellis.errors import NetworkError, RemoteProtocolError
+from trellis.errors import NetworkError, TrellisError
 from trellis.live import closings
 from trellis.live.codec import Decoder, encode
 from trellis.live.frames import QUEUE_MAX, Frame
 from trellis.live.tls import Channel, Identity, peer
+
+log = logging.getLogger("trellis.live")
 
 STRANGERS_MAX = 128  # connections of one listener that are not accepted
 SHAKE_MAX = 5.0  # seconds for a handshake
@@ -139,9 +142,12 @@ class Link(asyncio.Protocol):
             while frames and self.reason is None:
                 self.owner.received(self, frames)
                 frames = self.decoder.feed(b"")
-        except RemoteProtocolError as error:
+        except TrellisError as error:
             self.closings.refused += 1
             self.close(str(error))
+        except Exception as error:  # what the owner did not expect must not keep the loop from others
+            log.exception("link with %s: its frames made this node fail", self.address)
+            self.close(f"it made this node fail ({type(error).__name__})")
 
     def connection_lost(self, exc: Exception | None) -> None:
         if self.timer is not None:

@@ -31,7 +31,19 @@ from trellis.errors import UnexpectedEvent
 from trellis.events import Cycle, Timeout
 from trellis.machine import Place
 from trellis.protocols.layers import CRASHES, GAPLESS, HELD_MAX, START_CUT
-from trellis.protocols.overlays.vcube_packets import Ack, Answer, Cut, Fill, Pub, Refuse, State, Sub, Uns, Wave
+from trellis.protocols.overlays.vcube_packets import (
+    Ack,
+    Answer,
+    Cut,
+    Fill,
+    Pub,
+    Refuse,
+    State,
+    Sub,
+    Uns,
+    Wave,
+    weight,
+)
 from trellis.protocols.overlays.vcube_repair import TIMER, Repair
 from trellis.protocols.overlays.vcube_waves import Gathering, Pending, Waves
 from trellis.protocols.parts.seen import Seen
@@ -148,6 +160,7 @@ class VCube(Waves):
         state.seen = Seen(cut)
         self.repair.begin(topic, cut)
         self.repair.stir(topic)
+        self.introduce(topic)
         self.above.joined(topic, cut)
         early, state.early = state.early, []
         for message in early:
@@ -155,6 +168,13 @@ class VCube(Waves):
                 self.take(state, message)
             else:  # the application has changed its mind, and I left at once
                 self.note("skip", message.id, count=message.count)
+
+    def introduce(self, topic: Topic) -> None:
+        """My waves went by way of others, and one of them may have had no link to a member that I have one to."""
+        if self.repair.delay:
+            for node in self.reach:
+                if node != self.me:
+                    self.tell_state(node, topic, reply=True)
 
     def leave(self, topic: Topic) -> None:
         """Algorithm 1, lines 10-14. I go on forwarding until my own messages are settled."""
@@ -394,11 +414,14 @@ class VCube(Waves):
         state = self.topics.get(topic)
         if state is not None:
             was_in = sender in state.view.members
+            unheard = told.rank.newer_than(state.view.ranks.get(sender))
             state.view.update([told.rank])
+            if unheard and self.repair.delay:
+                self.tell_state(sender, topic, reply=True)  # then it may not have heard of me either
             if was_in and sender not in state.view.members:  # I took it for a neighbour, and told nobody else
                 self.repair.stir(topic)
                 self.try_again(topic, state)
-        elif told.vector is not None:  # it takes me for a member, and missed that I left
+        elif told.vector is not None and not told.reply:  # it takes me for a member, and missed that I left
             self.send(sender, State(self.state_id(topic), self.rank(topic), None, False, True))
         self.repair.compare(sender, state, told)
 
@@ -408,7 +431,7 @@ def portion(queue: list[Message], batch: int) -> tuple[Message, ...]:
     count = size = 0
     for n, message in enumerate(queue):
         count += message.count
-        size += len(message.payload)
+        size += weight(message)
         if n and (count > batch or size > WAVE_BYTES_MAX):
             return tuple(queue[:n])
     return tuple(queue)

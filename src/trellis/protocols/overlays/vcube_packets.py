@@ -11,6 +11,7 @@ from typing import Annotated, ClassVar
 import msgspec
 from msgspec import Meta
 
+from trellis.errors import RemoteProtocolError
 from trellis.protocols.parts.view import Rank
 from trellis.words import Height, Message, Packet, Vector
 
@@ -107,6 +108,26 @@ class Fill(Packet, frozen=True, gc=False, tag="F"):
     @property
     def batch(self) -> int:
         return 0  # of several sources, so not numbered from `id` on
+
+
+def weight(message: Message) -> int:
+    """Bytes that a message takes on a wire, at most: its payload, and an id for itself and each predecessor."""
+    id_max = 32 + 4 * len(message.id.topic)
+    return len(message.payload) + id_max * (1 + len(message.follows))
+
+
+def check(packet: Packet) -> None:
+    """What a packet promises beyond the ranges of its fields. For hosts whose peers may send anything."""
+    topic = packet.id.topic
+    for message in packet.messages:
+        if message.id.topic != topic or message.id.seq < 1:
+            raise RemoteProtocolError(f"{packet.kind} on {topic!r} with {message.id} in it")
+    if type(packet) is Pub:
+        origin, seq = packet.id.origin, packet.id.seq
+        for message in packet.messages:
+            if message.id.origin != origin or message.id.seq != seq:
+                raise RemoteProtocolError(f"PUB with {message.id} where number {seq} of its source must be")
+            seq += message.count
 
 
 WIRE: tuple[type[Packet], ...] = (

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from trellis.protocols.overlays.vcube_packets import Fill, State, Uns
+from trellis.protocols.overlays.vcube_packets import Fill, State, Uns, weight
 from trellis.protocols.parts.log import Log
 from trellis.words import Message, NodeId, Origin, Topic, Vector
 
@@ -111,7 +111,7 @@ class Repair:
         found, size = self.log.beyond(topic, vector), 0
         given: list[Message] = []
         for message in found:
-            size += len(message.payload)
+            size += weight(message)
             if given and (len(given) >= self.batch or size > FILL_BYTES_MAX):
                 break
             given.append(message)
