@@ -361,10 +361,11 @@ def test_the_largest_wave_and_the_largest_fill_fit_a_frame(topic: str) -> None:
     overlay.step(0, Join(topic))
     for message in made:
         overlay.repair.keep(message)
+    overlay.repair.log.age()
     overlay.step(1, Restore(2, 0))
     [fill] = [
         effect.packet
-        for effect in overlay.step(2, Receive(2, State(MessageId((2, 0), topic, 0), Rank(2, 0, 1, 2), {}, True)))
+        for effect in overlay.step(2, Receive(2, State(MessageId((2, 0), topic, 0), Rank(2, 0, 1, 2), {}, True, False)))
         if isinstance(effect, Send) and isinstance(effect.packet, Fill)
     ]
     assert fill.more

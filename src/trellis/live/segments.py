@@ -5,8 +5,8 @@ Promises: a segment can be read alone. Each frame is one write and has a checksu
           foreign, or damaged before its tail, is one clear TraceError.
 
 `life-<place>-<incarnation>-<number>.rows` is MAGIC and frames; a frame is the length and the CRC-32 of a msgpack body.
-The first body is a `Title`, the others are `Leaf`: words that are new in the segment, and lines of packed numbers. A node
-that lost its state writes on in the same directory, on another place.
+The first body is a `Title`, the others are `Leaf`: words that are new in the segment, and lines of packed numbers. A
+node that lost its state writes on in the same directory, on another place.
 """
 
 from __future__ import annotations
