@@ -12,15 +12,17 @@ A story file is a list of scenes. A scene is one or more commands, a line of das
 Commands: `nodes N overlay=O ordering=R`, `standing TOPIC NODE...`, `subscribe NODE TOPIC`, `unsubscribe NODE TOPIC`,
 `publish NODE TOPIC TEXT`, `carry A -> B` (the oldest packet of that link), `again A -> B` (deliver it and keep it: a
 duplicate), `lose A -> B`, `settle` (carry everything, round by round, until nothing is left), `restart NODE` (it comes
-back with a new incarnation and no memory), `# a remark`.
+back with a new incarnation and no memory), `cut A B` (their link breaks, with all that is on it, and both notice),
+`mend A B` (it stands again, and both are told), `crash NODE` (all its links break; nothing is told to it), `wake NODE`
+(its timer runs out), `# a remark`. After `overlay=O ordering=R` may follow options of the overlay, as `repair=10`.
 """
 
 from __future__ import annotations
 
 from trellis import protocols
-from trellis.effects import Confirm, Deliver, Effect, Note, Send, Settle
+from trellis.effects import Confirm, Deliver, Effect, Gap, Note, Send, SetTimer, Settle
 from trellis.errors import LocalProtocolError
-from trellis.events import Event, Publish, Receive, Standing, Subscribe, Unsubscribe
+from trellis.events import Event, Publish, Receive, Restore, Standing, Subscribe, Suspect, Timeout, Unsubscribe
 from trellis.machine import Machine, Place
 from trellis.words import Packet
 
@@ -35,14 +37,18 @@ class Theatre:
         self.links: dict[tuple[int, int], list[Packet]] = {}
         self.incarnations: dict[int, int] = {}
         self.overlay = self.ordering = ""
+        self.options: dict[str, int] = {}
+        self.dead: set[int] = set()
+        self.timers: dict[int, str] = {}
         self.said: list[str] = []
         self.now = 0
 
     def play(self, command: str) -> None:
         words = command.split()
         match words:
-            case ["nodes", count, overlay, ordering]:
+            case ["nodes", count, overlay, ordering, *options]:
                 self.overlay, self.ordering = overlay.partition("=")[2], ordering.partition("=")[2]
+                self.options = {name: int(value) for name, _, value in (each.partition("=") for each in options)}
                 self.machines = [self.build(me, int(count)) for me in range(int(count))]
             case ["standing", topic, *members]:
                 event = Standing(topic, tuple(sorted(map(int, members))))
@@ -62,7 +68,20 @@ class Theatre:
                 self.links[int(a), int(b)].pop(0)
             case ["restart", node]:
                 self.incarnations[int(node)] = self.incarnations.get(int(node), 0) + 1
+                self.dead.discard(int(node))
                 self.machines[int(node)] = self.build(int(node), len(self.machines))
+            case ["cut", a, b]:
+                self.cut(int(a), int(b))
+            case ["mend", a, b]:
+                for node, other in ((int(a), int(b)), (int(b), int(a))):
+                    self.feed(node, Restore(other, self.incarnations.get(other, 0)))
+            case ["crash", node]:
+                self.dead.add(int(node))
+                for other in range(len(self.machines)):
+                    if other != int(node) and other not in self.dead:
+                        self.cut(int(node), other)
+            case ["wake", node]:
+                self.feed(int(node), Timeout(self.timers.pop(int(node))))
             case ["settle"]:
                 while any(self.links.values()):
                     for a, b in sorted(
@@ -75,7 +94,14 @@ class Theatre:
                 raise ValueError(f"no such command: {command}")
 
     def build(self, me: int, size: int) -> Machine:
-        return protocols.build(self.overlay, self.ordering, Place(me, size, self.incarnations.get(me, 0)))
+        return protocols.build(self.overlay, self.ordering, Place(me, size, self.incarnations.get(me, 0)), self.options)
+
+    def cut(self, a: int, b: int) -> None:
+        for link in ((a, b), (b, a)):
+            self.links.pop(link, None)
+        for node, other in ((a, b), (b, a)):
+            if node not in self.dead:
+                self.feed(node, Suspect(other))
 
     def carry(self, a: int, b: int) -> None:
         self.feed(b, Receive(a, self.links[a, b].pop(0)))
@@ -92,6 +118,8 @@ class Theatre:
 
     def note(self, node: int, effect: Effect) -> None:
         match effect:
+            case Send() if effect.to in self.dead:
+                self.said.append(f"{node} -> {effect.to} {effect.packet.kind} {effect.packet.id}, who is dead")
             case Send():
                 self.links.setdefault((node, effect.to), []).append(effect.packet)
                 several = f" x{len(effect.packet.messages)}" if len(effect.packet.messages) > 1 else ""
@@ -102,6 +130,10 @@ class Theatre:
                 self.said.append(f"{node} confirm {effect.topic}")
             case Settle():
                 self.said.append(f"{node} settle {effect.id}" + (f" x{effect.count}" if effect.count > 1 else ""))
+            case Gap():
+                self.said.append(f"{node} gap {effect.id}" + (f" x{effect.count}" if effect.count > 1 else ""))
+            case SetTimer():
+                self.timers[node] = effect.name
             case Note(kind="skip"):
                 self.said.append(f"{node} skip {effect.id}")
             case Note(kind="spread") if effect.barrier:

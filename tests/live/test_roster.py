@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Iterator
+from contextlib import contextmanager
 from itertools import permutations
 
 import msgspec
@@ -27,6 +29,17 @@ members = st.builds(
     st.booleans(),
     st.builds(Lot, st.integers(0, 8), st.integers(0, 2)),
 )
+
+
+@contextmanager
+def cramped() -> Iterator[None]:
+    """Only 64 places."""
+    roomy = roster.DIMENSION, roster.PLACES, roster.STOREYS
+    roster.DIMENSION, roster.PLACES, roster.STOREYS = 6, 64, (3, 5, 6)  # type: ignore[assignment]
+    try:
+        yield
+    finally:
+        roster.DIMENSION, roster.PLACES, roster.STOREYS = roomy  # type: ignore[assignment]
 
 
 def founder(name: str = "a") -> Roster:
@@ -57,6 +70,25 @@ def test_only_what_is_new_is_told_on() -> None:
     news = [Member(1, 0, "b:1", "b", False, Lot(3, 1)), Member(2, 0, "c:1", "c", False, UNHEARD)]
     assert reader.hear(news) == news
     assert reader.hear(news) == []
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.lists(st.tuples(st.integers(0, 63), st.booleans()), max_size=63))
+def test_lots_never_meet_however_they_are_split_and_used_up(splits: list[tuple[int, bool]]) -> None:
+    """Places change hands between nodes that keep their state and others, so a row may be split now so, now so."""
+    with cramped():
+        nodes = [Member(0, 0, "", "", False, WHOLE)]
+        for number, shared in splits:
+            giver = nodes[number % len(nodes)]
+            if not giver.free.empty:
+                kept, given = giver.free.halves() if shared else giver.free.first()
+                nodes[number % len(nodes)] = msgspec.structs.replace(giver, lot=kept)
+                nodes.append(Member(giver.free.next, 0, "", "", False, given))
+        places = [node.place for node in nodes]
+        assert len(set(places)) == len(places)
+        assert max(places) < roster.PLACES
+        free = [place for node in nodes for place in range(roster.PLACES) if place in node.lot]
+        assert len(set(free) | set(places)) == len(free) + len(places)
 
 
 # Compact places
@@ -189,11 +221,15 @@ def test_a_place_given_back_is_given_out_first_and_in_a_new_incarnation() -> Non
     news = crowd.processes[0].roster.inherit(handed)
     assert isinstance(news, list)
     assert [(member.place, member.left) for member in news] == [(place, True)]
-    newcomer = crowd.process(True)
-    crowd.join(newcomer, crowd.processes[0])
-    assert (newcomer.place, newcomer.roster.mine.incarnation) == (place, 1)
-    assert crowd.processes[0].roster.inherit(handed) == []  # a repeated hand-over opens nothing again
-    assert not [v for v in crowd.processes[0].roster.vacancies.values() if v.open]
+    heirs = crowd.processes[0].roster
+    welcome = heirs.admit("newcomer", [])
+    assert isinstance(welcome, Welcome)
+    assert (welcome.place, welcome.incarnation) == (place, 1)
+    assert heirs.inherit(handed) == []  # a repeated hand-over opens nothing again
+    assert not heirs.vacancies[place].open
+    handed_later = Vacancy(place, 1, welcome.lot)  # but the newcomer may leave as well, to the same heir
+    heirs.inherit([handed_later])
+    assert heirs.vacancies[place] == handed_later
 
 
 # Everything at once
@@ -315,18 +351,16 @@ TestLife.settings = settings(max_examples=120, stateful_step_count=40, deadline=
 class CrampedLife(Life):
     """The same with 64 places: they run out."""
 
-    @initialize(lasting=st.booleans())
-    def begin(self, lasting: bool) -> None:
-        self.roomy = roster.DIMENSION, roster.PLACES, roster.STOREYS
-        roster.DIMENSION, roster.PLACES, roster.STOREYS = 6, 64, (3, 5, 6)
-        super().begin(lasting)
+    def __init__(self) -> None:
+        super().__init__()
+        self.room = cramped()
+        self.room.__enter__()
 
     def teardown(self) -> None:
         try:
             super().teardown()
         finally:
-            if hasattr(self, "roomy"):
-                roster.DIMENSION, roster.PLACES, roster.STOREYS = self.roomy
+            self.room.__exit__(None, None, None)
 
 
 TestCrampedLife = CrampedLife.TestCase

@@ -10,11 +10,11 @@ import pytest
 
 from trellis.report.demo import discussion
 from trellis.sim import run
-from trellis.swarm import schedule
+from trellis.swarm import break_things, schedule
 
 DIGEST = """
 from trellis.sim import run
-from trellis.swarm import schedule
+from trellis.swarm import break_things, schedule
 print(run(schedule({seed}, '{o}', '{r}')).trace.digest())
 """
 
@@ -35,6 +35,12 @@ def test_a_run_has_one_digest(seed: int, overlay: str, ordering: str) -> None:
     first = run(schedule(seed, overlay, ordering)).trace.digest()
     assert run(schedule(seed, overlay, ordering)).trace.digest() == first
     assert first[:16] == GOLDEN[seed, overlay, ordering]
+
+
+def test_a_world_that_breaks_has_one_digest_too() -> None:
+    first = run(break_things(schedule(8, "vcube", "causal"))).trace.digest()
+    assert run(break_things(schedule(8, "vcube", "causal"))).trace.digest() == first
+    assert first[:16] == "c7306e6afb653c61"
 
 
 @pytest.mark.parametrize(("seed", "overlay", "ordering"), [(1, "vcube", "causal"), (4, "vcube-printed", "causal")])

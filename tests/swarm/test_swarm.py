@@ -7,13 +7,15 @@ import pytest
 
 from trellis.audit import PROMISES, judge
 from trellis.protocols import ORDERINGS, OVERLAYS
+from trellis.protocols.overlays.vcube import VCube
+from trellis.protocols.overlays.vcube_repair import Repair
 from trellis.scenario.model import Explicit, Matrix, Random
 from trellis.sim import run
 from trellis.swarm import Campaign, schedule, try_one
 
 
-def clean(overlay: str, ordering: str, schedules: int, seed: int = 0) -> Campaign:
-    campaign = Campaign(overlay, ordering)
+def clean(overlay: str, ordering: str, schedules: int, seed: int = 0, faults: bool = False) -> Campaign:
+    campaign = Campaign(overlay, ordering, faults)
     campaign.go(seed, schedules)
     return campaign
 
@@ -23,6 +25,51 @@ def test_vcube_keeps_causal_order_and_loses_nothing_while_others_come_and_go() -
     assert campaign.failures == {}
     assert campaign.violations == dict.fromkeys(PROMISES["causal"], 0)
     assert campaign.deliveries > 15_000
+
+
+@pytest.mark.parametrize(("ordering", "schedules"), [("causal", 300), ("fifo", 60), ("unordered", 60)])
+def test_vcube_keeps_its_promises_while_nodes_crash_and_links_break(ordering: str, schedules: int) -> None:
+    campaign = clean("vcube", ordering, schedules, faults=True)
+    assert campaign.failures == {}
+    assert campaign.deliveries > 40 * schedules
+    assert campaign.gaps > 0, "some nodes keep so little that gaps must be told"
+
+
+# Schedules with faults that once failed.
+BROKEN = {
+    11: "it left before it had caught up: that was counted as lost",
+    130: "the only one who had a message left, and took it along",
+    201: "two nodes asked each other for the same wave, and waited for each other",
+    297: "a node in a new life was given a subtree before its link stood",
+    349: "a neighbour had left unheard, and nobody else was told",
+    1328: "a node that was cut off from all settled its own message, and died",
+    5194: "a source that was cut off said something, and a subscriber left at once",
+}
+
+
+@pytest.mark.parametrize("seed", BROKEN, ids=BROKEN.values())
+@pytest.mark.parametrize("ordering", ["causal", "fifo"])
+def test_a_broken_world_that_once_failed_does_not_fail_again(seed: int, ordering: str) -> None:
+    assert try_one(seed, "vcube", ordering, faults=True).kinds == {}
+
+
+class Forgetful(Repair):
+    """A planted bug: neighbours never compare what they have."""
+
+    def stir(self, topic: str) -> None:
+        pass
+
+
+def test_the_swarm_notices_when_nobody_makes_up_for_what_was_missed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("trellis.protocols.overlays.vcube.Repair", Forgetful)
+    campaign = clean("vcube", "causal", 60, faults=True)
+    assert {"lost", "stuck"} & set(campaign.failures)
+
+
+def test_the_swarm_notices_when_the_dead_are_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(VCube, "expect_nothing_of", lambda self, node: None)
+    campaign = clean("vcube", "causal", 60, faults=True)
+    assert campaign.failures
 
 
 @pytest.mark.parametrize("overlay", OVERLAYS)

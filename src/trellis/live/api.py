@@ -280,7 +280,7 @@ class Node(Bus):
         course = self.courses.get(message.id.topic)
         if course is not None and course.readers:
             id, bundle = message.id, message.payload
-            batch = Batch(bundle.items, id.topic, id.source, id.incarnation, id.seq)
+            batch = Batch(bundle.take(), id.topic, id.source, id.incarnation, id.seq)
             for reader in course.readers:
                 reader.put(batch, len(bundle))
 

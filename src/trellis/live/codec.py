@@ -46,11 +46,11 @@ class Bundle:
     Machines never look inside; `len` is what it weighs.
     """
 
-    __slots__ = ("items", "raw")
+    __slots__ = ("cached", "raw")
 
-    def __init__(self, raw: bytes, items: list[bytes]) -> None:
+    def __init__(self, raw: bytes, items: list[bytes] | None = None) -> None:
         self.raw = raw
-        self.items = items
+        self.cached = items
 
     @classmethod
     def of(cls, items: Iterable[bytes]) -> Bundle:
@@ -75,6 +75,17 @@ class Bundle:
             raise Malformed(f"a bundle of {len(items)} payloads: {count} were announced")
         return cls(raw, items)
 
+    @property
+    def items(self) -> list[bytes]:
+        if self.cached is None:
+            self.cached = blocks_in.decode(self.raw)
+        return self.cached
+
+    def take(self) -> list[bytes]:
+        """The payloads, for good: what stays for others is the block alone, which costs the collector nothing."""
+        items, self.cached = self.items, None
+        return items
+
     def __len__(self) -> int:
         return len(self.raw)
 
@@ -85,7 +96,7 @@ class Bundle:
         return hash(self.raw)
 
     def __repr__(self) -> str:
-        return f"Bundle({len(self.items)} payloads, {len(self.raw)} bytes)"
+        return f"Bundle({len(self.raw)} bytes)"
 
 
 blocks_out = msgspec.msgpack.Encoder()

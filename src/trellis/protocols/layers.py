@@ -5,8 +5,9 @@ Promises: an ordering sees a topic as *out -> joining -> in -> leaving -> out*, 
           changes its mind meanwhile; what the application published is spread even if it leaves at once.
 Assumes:  an overlay that says `Joined(topic, cut)` brings every later message beyond the cut, once, in any order.
 
-Downward go join, leave and spread, upward joined, departed and arrive; and an overlay that welcomes a joiner asks for
-the ordering's `frontier`, what it has delivered so far. What cannot be had any more it says with `lacks`. In a stack
+Downward go join, leave and spread, upward joined, departed and arrive. An overlay that welcomes a joiner asks for the
+ordering's `frontier`, what it has delivered so far; what cannot be had any more it says with `lacks`; if it can bring a
+message again, it asks before whether the ordering `takes` it now, which holds back no more than so much. In a stack
 these are calls from layer to layer. A layer that stands alone puts the events of the same names into its outbox, so
 that it can be tried alone.
 """
@@ -44,6 +45,9 @@ START_CUT = "a start cut for joiners"
 GAPLESS = "numbers without gaps per source and topic"
 CRASHES = "an answer to crashes"
 
+HELD_MAX = 10_000  # messages that an ordering holds back, and their bytes
+HELD_BYTES_MAX = 64 << 20
+
 OWN = "ordering/"  # a timer with this before its name is the ordering's
 
 
@@ -55,6 +59,7 @@ class Above(Protocol):
     def departed(self, topic: Topic) -> None: ...
     def frontier(self, topic: Topic) -> Vector: ...
     def lacks(self, topic: Topic, origin: Origin, first: int, last: int) -> None: ...
+    def takes(self, message: Message) -> bool: ...
 
 
 class Below(Protocol):
@@ -85,6 +90,9 @@ class Outlet:
 
     def lacks(self, topic: Topic, origin: Origin, first: int, last: int) -> None:
         self.outbox.append(Gap(MessageId(origin, topic, first), last - first + 1))
+
+    def takes(self, message: Message) -> bool:
+        return True
 
     def join(self, topic: Topic) -> None:
         self.outbox.append(Join(topic))
@@ -192,6 +200,8 @@ class Ordering(Machine):
         super().__init__(place)
         self.below: Below = Outlet(self.outbox)
         self.sessions: dict[Topic, Session] = {}
+        self.held = 0  # messages that wait for others, over all topics
+        self.held_bytes = 0
 
     def upon(self, event: Event) -> None:
         match event:
@@ -313,6 +323,22 @@ class Ordering(Machine):
         if session.phase is IN:
             session.delivered[origin] = max(last, session.delivered.get(origin, 0))
             self.go_on(session, topic, origin)
+
+    def takes(self, message: Message) -> bool:
+        """Whether there is room for it, or no need to hold it back."""
+        if self.held < HELD_MAX and self.held_bytes < HELD_BYTES_MAX:
+            return True
+        session = self.sessions[message.id.topic]
+        return session.phase is not IN or self.deliverable(session, message)
+
+    def deliverable(self, session: Session, message: Message) -> bool:
+        """Whether it may be delivered at once."""
+        return True
+
+    def hold(self, message: Message, sign: int = 1) -> None:
+        """Count what waits, and with -1 what waits no more."""
+        self.held += sign * message.count
+        self.held_bytes += sign * len(message.payload)
 
     def go_on(self, session: Session, topic: Topic, origin: Origin) -> None:
         """Deliver what waited for numbers that will not come any more."""

@@ -74,10 +74,17 @@ def owed_to(subscriber: DataFrame, said: DataFrame, quiet: bool) -> tuple[DataFr
     born = said.where(
         "published IS NOT NULL AND " + ("(settled IS NOT NULL OR NOT crashed)" if quiet else "settled IS NOT NULL")
     )
-    meanwhile = F.exists("cuts", lambda cut: (cut["low"] < F.col("left")) & (cut["high"] > F.col("published")))
-    in_touch = ~F.coalesce(meanwhile, F.lit(False))
+    of_sources = subscriber.select("run", F.col("node").alias("source"), F.col("cuts").alias("source_cuts"))
+    born = born.join(F.broadcast(of_sources.dropDuplicates(["run", "source"])), ["run", "source"], "left")
+    in_touch = ~(meanwhile("cuts") | meanwhile("source_cuts"))
     stayed = F.col("left").isNull() | (F.coalesce(F.col("left") > F.col("settled"), F.lit(False)) & in_touch)
     return born, (F.col("confirmed") < F.col("published")) & stayed
+
+
+def meanwhile(cuts: str) -> Column:
+    """Whether a node was cut off between a publication and a subscriber's leaving."""
+    overlap = F.exists(cuts, lambda cut: (cut["low"] < F.col("left")) & (cut["high"] > F.col("published")))
+    return F.coalesce(overlap, F.lit(False))
 
 
 def checked(subscribers: DataFrame, said: DataFrame, quiet: bool) -> DataFrame:

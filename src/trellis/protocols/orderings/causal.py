@@ -33,7 +33,13 @@ class Causal(Ordering):
 
     def begin(self, topic: Topic, cut: Vector) -> None:
         self.barrier[topic] = {MessageId(origin, topic, seq) for origin, seq in cut.items()}
+        for waiting in self.parked.get(topic, {}).values():
+            for message in waiting:
+                self.hold(message, -1)
         self.parked[topic] = {}
+
+    def deliverable(self, session: Session, message: Message) -> bool:
+        return self.missing(session, message.follows) is None
 
     def follows(self, topic: Topic) -> Barrier:
         return frozenset(self.barrier[topic])
@@ -52,15 +58,23 @@ class Causal(Ordering):
             missing = self.missing(session, m.follows)
             if missing is not None:
                 parked.setdefault(missing, []).append(m)
+                self.hold(m)
                 continue
             self.deliver_and_remember(session, m)
             if parked:
-                free.extend(parked.pop(ending(m), ()))
+                free.extend(self.freed(parked, ending(m)))
 
     def go_on(self, session: Session, topic: Topic, origin: Origin) -> None:
         parked, upto = self.parked[topic], session.delivered[origin]
         for id in sorted(id for id in parked if id.origin == origin and id.seq <= upto):
-            self.deliver_ready(session, parked, parked.pop(id, []))
+            self.deliver_ready(session, parked, self.freed(parked, id))
+
+    def freed(self, parked: dict[MessageId, list[Message]], id: MessageId) -> list[Message]:
+        """What was parked on this one."""
+        found = parked.pop(id, [])
+        for message in found:
+            self.hold(message, -1)
+        return found
 
     def missing(self, session: Session, follows: Barrier) -> MessageId | None:
         """CHECKCB: the first predecessor that I have neither delivered nor skipped. What I published I delivered."""

@@ -24,16 +24,23 @@ class Fifo(Ordering):
         self.ahead: dict[Topic, dict[tuple[Origin, int], Message]] = {}  # held back
 
     def begin(self, topic: Topic, cut: Vector) -> None:
+        for message in self.ahead.get(topic, {}).values():
+            self.hold(message, -1)
         self.ahead[topic] = {}
+
+    def deliverable(self, session: Session, message: Message) -> bool:
+        return message.id.seq == session.delivered.get(message.id.origin, 0) + 1
 
     def upon_arrive(self, session: Session, message: Message) -> None:
         id = message.id
         self.ahead[id.topic][id.origin, id.seq] = message
+        self.hold(message)
         self.go_on(session, id.topic, id.origin)
 
     def go_on(self, session: Session, topic: Topic, origin: Origin) -> None:
         ahead = self.ahead[topic]
         following = session.delivered.get(origin, 0) + 1
         while (next_one := ahead.pop((origin, following), None)) is not None:
+            self.hold(next_one, -1)
             self.deliver_and_remember(session, next_one)
             following = next_one.last + 1

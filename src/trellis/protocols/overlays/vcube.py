@@ -30,7 +30,7 @@ from trellis.effects import Send
 from trellis.errors import UnexpectedEvent
 from trellis.events import Cycle, Timeout
 from trellis.machine import Place
-from trellis.protocols.layers import CRASHES, GAPLESS, START_CUT
+from trellis.protocols.layers import CRASHES, GAPLESS, HELD_MAX, START_CUT
 from trellis.protocols.overlays.vcube_packets import Ack, Answer, Cut, Fill, Pub, Refuse, State, Sub, Uns, Wave
 from trellis.protocols.overlays.vcube_repair import TIMER, Repair
 from trellis.protocols.overlays.vcube_waves import Gathering, Pending, Waves
@@ -54,7 +54,7 @@ RANK = {
 class Membership:
     """What one node keeps of one topic."""
 
-    __slots__ = ("departed", "early", "outstanding", "phase", "queue", "seen", "view")
+    __slots__ = ("departed", "early", "outstanding", "phase", "queue", "seen", "unheard", "view")
 
     def __init__(self, view: View, phase: str) -> None:
         self.phase = phase
@@ -64,6 +64,7 @@ class Membership:
         self.early: list[Message] = []  # came while I was joining
         self.queue: list[Message] = []  # mine, waiting for the window
         self.outstanding: dict[MessageId, int] = {}  # my waves on their way -> messages in each
+        self.unheard: dict[MessageId, Pub] = {}  # my waves that came back while nobody was to be reached
 
     def is_in(self) -> bool:
         return self.phase is IN or self.phase is DRAINING
@@ -146,6 +147,7 @@ class VCube(Waves):
         state.phase = IN
         state.seen = Seen(cut)
         self.repair.begin(topic, cut)
+        self.repair.stir(topic)
         self.above.joined(topic, cut)
         early, state.early = state.early, []
         for message in early:
@@ -162,6 +164,7 @@ class VCube(Waves):
 
     def depart_if_drained(self, topic: Topic, state: Membership) -> None:
         if state.phase is DRAINING and not state.queue and not state.outstanding:
+            self.repair.log.age()  # whoever lacks something asks me now or never
             rank = self.change_rank(topic, LEAVING)
             self.launch_change(Uns(self.change_id(topic), self.dimension, rank, self.knows(topic)), state)
 
@@ -221,12 +224,29 @@ class VCube(Waves):
             height = self.dimension
             self.launch(Pub(id, height, messages), None, state.view.tree(height), state.view)
 
-    def upon_pub_acknowledged(self, id: MessageId) -> None:
-        """Line 31: a place in the window is free."""
+    def upon_pub_returned(self, pending: Pending) -> None:
+        """Line 31: a place in the window is free. What nobody else has, though there are others, is not settled: it
+        goes out again when somebody is to be reached.
+        """
+        id = pending.packet.id
         state = self.topics[id.topic]
-        self.settle(id, state.outstanding.pop(id))
+        count = state.outstanding.pop(id)
+        if pending.served or state.view.is_alone():
+            self.settle(id, count)
+        else:
+            assert isinstance(pending.packet, Pub)
+            state.unheard[id] = pending.packet
         self.pump(id.topic, state)
         self.depart_if_drained(id.topic, state)
+
+    def try_again(self, topic: Topic, state: Membership) -> None:
+        """Somebody came back, or is known to have left: then perhaps nobody else is left who should have it."""
+        if not state.is_in():
+            return
+        unheard, state.unheard = state.unheard, {}
+        for id, pub in unheard.items():
+            state.outstanding[id] = pub.batch
+            self.launch(pub, None, state.view.tree(self.dimension), state.view)
 
     def upon_pub(self, sender: NodeId, pub: Pub) -> None:
         """Lines 40-53 and 62-68."""
@@ -241,7 +261,11 @@ class VCube(Waves):
         else:
             self.outbox.append(Send(sender, Ack(id, height)))
         if state.phase is JOINING or state.phase is CUTTING:
-            state.early.extend(pub.messages)
+            if self.repair.delay and len(state.early) > HELD_MAX:
+                for message in pub.messages:
+                    self.note("skip", message.id, count=message.count)
+            else:
+                state.early.extend(pub.messages)
         else:
             for message in pub.messages:
                 self.take(state, message)
@@ -249,7 +273,10 @@ class VCube(Waves):
     def take(self, state: Membership, message: Message) -> None:
         """Hand a message up unless it came before (V8) or is at or below my cut."""
         id = message.id
-        if state.seen.add(id.origin, id.seq, message.last):
+        if self.repair.delay and not self.above.takes(message):
+            self.note("skip", id, count=message.count)  # as if it were lost on the way: it will be asked for again
+            self.repair.stir(id.topic)
+        elif state.seen.add(id.origin, id.seq, message.last):
             self.repair.keep(message)
             self.above.arrive(message)
         else:
@@ -294,7 +321,7 @@ class VCube(Waves):
         if isinstance(pending, Gathering):
             self.upon_change_answered(pending.packet.id.topic, pending)
         else:
-            self.upon_pub_acknowledged(pending.packet.id)
+            self.upon_pub_returned(pending)
 
     def upon_change_answered(self, topic: Topic, answers: Gathering) -> None:
         match answers.packet:
@@ -343,8 +370,10 @@ class VCube(Waves):
             if rank is not None and rank.incarnation < incarnation:
                 view.update([Rank(node, incarnation, 0, GONE)])
         self.seat(node)
-        for topic in self.topics:
+        for topic, state in list(self.topics.items()):
             self.tell_state(node, topic)
+            self.repair.stir(topic)
+            self.try_again(topic, state)
 
     def seat(self, node: NodeId) -> None:
         for view in self.every_view():
@@ -353,16 +382,24 @@ class VCube(Waves):
     def every_view(self) -> list[View]:
         return [*(state.view for state in self.topics.values()), *self.views()]
 
-    def tell_state(self, to: NodeId, topic: Topic, asks: bool = False) -> None:
-        self.send(to, State(self.state_id(topic), self.rank(topic), self.repair.vector(self.topics[topic]), asks))
+    def tell_state(self, to: NodeId, topic: Topic, asks: bool = False, reply: bool = False) -> None:
+        vector = self.repair.vector(self.topics[topic])
+        self.send(to, State(self.state_id(topic), self.rank(topic), vector, asks, reply))
 
     def state_id(self, topic: Topic) -> MessageId:
         return MessageId(self.origin, topic, 0)
 
     def upon_state(self, sender: NodeId, told: State) -> None:
-        state = self.topics.get(told.id.topic)
+        topic = told.id.topic
+        state = self.topics.get(topic)
         if state is not None:
+            was_in = sender in state.view.members
             state.view.update([told.rank])
+            if was_in and sender not in state.view.members:  # I took it for a neighbour, and told nobody else
+                self.repair.stir(topic)
+                self.try_again(topic, state)
+        elif told.vector is not None:  # it takes me for a member, and missed that I left
+            self.send(sender, State(self.state_id(topic), self.rank(topic), None, False, True))
         self.repair.compare(sender, state, told)
 
 

@@ -91,6 +91,7 @@ class State(Packet, frozen=True, gc=False, tag="T"):
     rank: Rank
     vector: Vector | None  # None: it is not in the topic yet, or any more
     asks: bool  # it lacks something and wants an answer, whatever it is
+    reply: bool  # to such a word of the receiver: not to be replied to in turn
     kind: ClassVar[str] = "STATE"
 
 

@@ -35,7 +35,7 @@ class Repair:
         self.delay = delay  # 0: never look; for worlds in which nothing fails
         self.batch = batch
         self.log = Log(keep)
-        self.turns: dict[Topic, int] = {}  # restless topics -> how many neighbours are still to be told
+        self.told: dict[Topic, set[NodeId]] = {}  # restless topics -> who was told since; membership tests only
         self.turn = 0
         self.armed = False
         self.refused: dict[tuple[Topic, Origin], dict[NodeId, int]] = {}  # who cannot help me, and up to which number
@@ -43,11 +43,10 @@ class Repair:
     def begin(self, topic: Topic, cut: Vector) -> None:
         if self.delay:
             self.log.begin(topic, cut)
-            self.stir(topic)
 
     def end(self, topic: Topic) -> None:
         """I have left. What I have of the topic stays for those who missed it, until there is no room for it."""
-        self.turns.pop(topic, None)
+        self.told.pop(topic, None)
         for key in [key for key in self.refused if key[0] == topic]:
             del self.refused[key]
 
@@ -61,7 +60,7 @@ class Repair:
         """There is something new: every neighbour must be told once."""
         if not self.delay:
             return
-        self.turns[topic] = len(self.neighbours(topic))
+        self.told[topic] = set()
         if not self.armed:
             self.armed = True
             self.overlay.set_timer(TIMER, self.delay)
@@ -69,14 +68,16 @@ class Repair:
     def upon_time(self) -> None:
         self.armed = False
         self.turn += 1
-        for topic in list(self.turns):
-            near = self.neighbours(topic)
-            if near and self.turns[topic] > 0:
-                self.overlay.tell_state(near[self.turn % len(near)], topic)
-            self.turns[topic] -= 1
-            if self.turns[topic] <= 0:
-                del self.turns[topic]
-        if self.turns:
+        self.log.age()
+        for topic, told in list(self.told.items()):
+            left = [node for node in self.neighbours(topic) if node not in told]
+            if left:
+                next_one = left[self.turn % len(left)]
+                told.add(next_one)
+                self.overlay.tell_state(next_one, topic)
+            if len(left) <= 1:
+                del self.told[topic]
+        if self.told:
             self.armed = True
             self.overlay.set_timer(TIMER, self.delay)
 
@@ -94,7 +95,7 @@ class Repair:
         if told.vector is None or topic not in self.log.held:
             return
         self.help(sender, topic, told.vector, told.asks)
-        if state is not None:
+        if state is not None and not told.reply:
             self.ask_if_behind(sender, state, topic, told.vector)
 
     def compare_with_leaver(self, state: Membership, leaver: Uns) -> None:
@@ -104,7 +105,7 @@ class Repair:
     def ask_if_behind(self, other: NodeId, state: Membership, topic: Topic, vector: Vector) -> None:
         mine = self.vector(state)
         if mine is not None and any(seq > mine.get(origin, 0) for origin, seq in vector.items()):
-            self.overlay.tell_state(other, topic)
+            self.overlay.tell_state(other, topic, reply=True)
 
     def help(self, sender: NodeId, topic: Topic, vector: Vector, asked: bool) -> None:
         found, size = self.log.beyond(topic, vector), 0

@@ -25,7 +25,7 @@ from trellis.words import MessageId, NodeId, Vector, merge
 class Pending:
     """A wave that I passed on for somebody, and that has not come back yet."""
 
-    __slots__ = ("asked", "asker", "awaiting", "packet", "view")
+    __slots__ = ("asked", "asker", "awaiting", "packet", "served", "view")
 
     def __init__(self, packet: Wave, asker: NodeId | None, view: View | None, children: Children) -> None:
         self.packet = packet
@@ -33,6 +33,7 @@ class Pending:
         self.view = view  # by which it is passed on, also after I left; None for SUB, which goes to every node
         self.awaiting = set(children)
         self.asked = set(children)  # those who have answered included
+        self.served = False  # somebody has it
 
 
 class Gathering(Pending):
@@ -90,6 +91,7 @@ class Waves(Overlay):
     def upon_ack(self, sender: NodeId, ack: Ack) -> None:
         """Lines 55-61."""
         for pending in self.answered(sender, ack.id, ack.height):
+            pending.served = True
             self.complete_if_answered(pending)
 
     def upon_answer(self, sender: NodeId, answer: Answer) -> None:

@@ -83,6 +83,10 @@ class View:
         elif rank.rank == NEWCOMER:
             self.newcomers[node] = None
 
+    def is_alone(self) -> bool:
+        """Whether nobody else takes part, as far as I know; who cannot be reached still takes part."""
+        return not any(rank.rank == MEMBER and node != self.i for node, rank in self.ranks.items())
+
     def own(self) -> None:
         if self.shared:
             self.ranks, self.members, self.shared = dict(self.ranks), dict(self.members), False
