@@ -82,7 +82,6 @@ class Members:
         self.clients: Callable[[Link], Owner] | None = None  # who takes those that attach
         self.parting: list[asyncio.Future[None]] = []  # links on their way out
         self.news: dict[NodeId, Member] = {}
-        self.newsless: asyncio.Event = asyncio.Event()
         self.ready = False
         self.leaving = False
         self.ousted: Callable[[str], None] = lambda _: None
@@ -399,5 +398,4 @@ class Members:
 
     async def gone(self) -> None:
         """Until the last words have left."""
-        if self.parting:
-            await asyncio.wait(self.parting)
+        await asyncio.gather(*self.parting)
