@@ -19,7 +19,7 @@ from trellis.trace.table import trace_of
 def test_a_discussion_survives_a_kill_and_its_audit_is_clean(tmp_path: Path) -> None:
     with Cluster.create(tmp_path, nodes=4) as cluster:
         cluster.up()
-        people: list[Participant] = asyncio.run(discuss(cluster, seconds=2.0, killed=2))
+        people: list[Participant] = asyncio.run(discuss(cluster, seconds=1.5, killed=2))
         dead = cluster.nodes[2].place
     assert [one.lost for one in people] == [False, False, True, False]
     heard = people[0].heard

@@ -381,7 +381,6 @@ class Members:
         for link in list(self.known):
             link.send(Tell((self.roster.mine,)))
         self.close("it leaves")
-        await asyncio.sleep(0)
 
     def close(self, reason: str) -> None:
         self.leaving = True

@@ -123,7 +123,7 @@ def prepare(master: str) -> None:
 
 def java_options(heavy: bool) -> dict[str, str]:
     quiet = resources.files("trellis.pipeline") / "log4j2.properties"
-    # Compiling fast, Java sets aside too little room for what it compiles: a sweep and two audits in one process fill it.
+    # Compiling fast, Java sets aside too little room for it: a sweep and two audits in one process fill that.
     compiler = "" if heavy else " -XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=240m"
     return {"spark.driver.extraJavaOptions": f"-Dlog4j2.configurationFile=file:{quiet}{compiler}"}
 
