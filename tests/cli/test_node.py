@@ -7,9 +7,10 @@ import socket
 import time
 import urllib.request
 from pathlib import Path
+from subprocess import PIPE
 
 import pytest
-from node_process import NodeProcess, node
+from node_process import NodeProcess, node, start
 from prometheus_client.parser import text_string_to_metric_families
 
 from trellis.live.places import WHOLE
@@ -68,6 +69,29 @@ def test_a_killed_node_is_suspected_and_comes_back_with_its_data(tmp_path: Path)
             assert (again.ready["place"], again.ready["incarnation"]) == (1, 1)
             assert again.ready["cluster"] == first.ready["cluster"]
             await_number(first, "trellis_members_reached", 1)
+
+
+def test_a_second_ctrl_c_ends_it_at_once() -> None:
+    with node() as first, node("--join", first.address) as second:
+        await_number(first, "trellis_members_reached", 1)
+        readers = [
+            start("sub", "t", "--node", one.address, "--plaintext", stdout=PIPE, stderr=PIPE) for one in (first, second)
+        ]
+        for reader in readers:
+            assert reader.stderr is not None
+            assert reader.stderr.readline().startswith("subscribed")
+        second.process.send_signal(signal.SIGSTOP)  # first cannot take its leave of the topic
+        first.process.send_signal(signal.SIGINT)
+        assert first.process.stderr is not None
+        while "it is told to end" not in first.process.stderr.readline():
+            pass
+        code, log = first.end(signal.SIGINT)
+        assert code == 130
+        assert "in good order" not in log
+        second.process.send_signal(signal.SIGCONT)
+        for reader in readers:
+            reader.terminate()
+            reader.communicate()
 
 
 # What is refused. The line is the only one.

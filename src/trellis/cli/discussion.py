@@ -49,17 +49,18 @@ def hold(directory: Path, on_spark: bool, first: int = 1, nodes: int = NODES, se
             late = cluster.down()
     for node in late:
         out.print(f"   {node.name} did not end in time and was killed", markup=False)
-    return judge(directory, on_spark, first + 1, f"a discussion among {nodes} processes") and not late
+    return judge(directory, on_spark, first + 1, f"a discussion among {nodes} processes", not late) and not late
 
 
-def judge(directory: Path, on_spark: bool, number: int, title: str) -> bool:
+def judge(directory: Path, on_spark: bool, number: int, title: str, at_rest: bool) -> bool:
+    """`at_rest`: all that live had their last words confirmed, and ended in good order."""
     from trellis.audit.verdict import verdict_on
     from trellis.live.collect import collect_cluster
     from trellis.report.live import live_figures, live_page
     from trellis.trace import store
 
     with err.status("collecting the traces of the nodes"):
-        run = collect_cluster(directory)
+        run = collect_cluster(directory, at_rest)
     with err.status("auditing"):
         if on_spark:
             from trellis.pipeline.audit.runs import verdicts_on
@@ -78,6 +79,8 @@ def judge(directory: Path, on_spark: bool, number: int, title: str) -> bool:
         f"   {found.rate:,.0f} deliveries a second; to delivery {found.latency_p50_us / 1000:.1f} ms (median), "
         f"{found.latency_p99_us / 1000:.1f} ms (99 of 100)"
     )
+    for name in verdict.not_judged:
+        out.print(f"   not judged: {name}")
     for dead, time in found.standstill_us.items():
         out.print(f"   after node {dead} had died, no survivor waited longer than {time / 1000:.0f} ms for a delivery")
     target = run / store.PAGE

@@ -82,7 +82,6 @@ class Members:
         self.clients: Callable[[Link], Owner] | None = None  # who takes those that attach
         self.parting: list[asyncio.Future[None]] = []  # links on their way out
         self.news: dict[NodeId, Member] = {}
-        self.newsless: asyncio.Event = asyncio.Event()
         self.ready = False
         self.leaving = False
         self.ousted: Callable[[str], None] = lambda _: None
@@ -389,7 +388,6 @@ class Members:
         for link in list(self.known):
             link.send(Tell((self.roster.mine,)))
         self.close("it leaves")
-        await asyncio.sleep(0)
 
     def close(self, reason: str) -> None:
         self.leaving = True
@@ -406,5 +404,4 @@ class Members:
 
     async def gone(self) -> None:
         """Until the last words have left."""
-        if self.parting:
-            await asyncio.wait(self.parting)
+        await asyncio.gather(*self.parting)

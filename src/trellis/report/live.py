@@ -67,6 +67,7 @@ def live_page(title: str, trace: Trace, found: Figures, verdict: Verdict) -> str
         ),
     ]
     usual = found.latency_us[found.latency_us <= found.latency_p99_us].astype(np.int64)
+    rows += "".join(f"<tr><td><code>{name}</code></td><td>not judged</td></tr>" for name in verdict.not_judged)
     body = f"""<h1>{escape(title)}</h1>
 <p>Processes on one machine, from the traces that they wrote; digest <code>{verdict.about["digest"][:16]}</code>.</p>
 {tiles(shown)}
@@ -101,7 +102,7 @@ def draw_over_time(trace: Trace, width: int = 1080, height: int = 260) -> str:
     )
     ticks = "".join(
         f'<text x="{left + n * column:.1f}" y="{bottom + 18}">{(edges[n] - begin) / 1e6:.1f} s</text>'
-        for n in range(0, SLICES + 1, SLICES // 10)
+        for n in range(0, SLICES, SLICES // 10)
     )
     label = f'<text class="y" x="{left - 8}" y="{top + 4}">{int(counts.max())}</text>'
     return (
