@@ -172,9 +172,10 @@ class VCube(Waves):
     def introduce(self, topic: Topic) -> None:
         """My waves went by way of others, and one of them may have had no link to a member that I have one to."""
         if self.repair.delay:
+            told = State(self.state_id(topic), self.rank(topic), None, False, False)
             for node in self.reach:
                 if node != self.me:
-                    self.tell_state(node, topic, reply=True)
+                    self.send(node, told)
 
     def leave(self, topic: Topic) -> None:
         """Algorithm 1, lines 10-14. I go on forwarding until my own messages are settled."""
