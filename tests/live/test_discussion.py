@@ -25,9 +25,10 @@ def test_a_discussion_survives_a_kill_and_its_audit_is_clean(tmp_path: Path) -> 
     heard = people[0].heard
     order = list(heard)
     replies = [(remark, said.to) for remark, said in heard.items() if said.to is not None]
-    assert len(replies) > 10
+    assert replies
     assert all(order.index(to) < order.index(remark) for remark, to in replies)
-    line = thread(heard, 3)
+    line = thread(heard, 2)
+    assert len(line) == 2
     assert [said.to for _, said in line[1:]] == [remark for remark, _ in line[:-1]]
     run = collect_cluster(tmp_path)
     verdict = verdict_on(run, every=False)

@@ -85,6 +85,7 @@ async def discuss(cluster: Cluster, seconds: float, killed: int | None = None) -
             await open_until_the_end.enter_async_context(client)
             people.append(Participant(node.name, client, await client.subscribe(TOPIC)))
         listening = [asyncio.create_task(one.listen()) for one in people]
+        await people[0].say(None)
         async with asyncio.TaskGroup() as speaking:
             for one in people:
                 speaking.create_task(one.speak(enough))
