@@ -32,7 +32,7 @@ def run(loop: str, story: Coroutine[Any, Any, Any], limit: float = 30) -> Any:
 
     with asyncio.Runner(loop_factory=LOOPS[loop]) as runner:
         result = runner.run(told())
-    assert failures == []
+    assert failures == [], failures
     return result
 
 

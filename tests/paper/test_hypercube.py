@@ -86,7 +86,7 @@ def test_the_view_gives_the_same_children_as_the_formula(size: int, data: st.Dat
     members = data.draw(st.sets(st.integers(0, size - 1), min_size=1))
     i = data.draw(st.integers(0, size - 1))
     height = data.draw(st.integers(0, dimension(size)))
-    tree = dict(View.standing(i, tuple(sorted(members))).tree(height))
+    tree = dict(View.standing(i, tuple(sorted(members)), range(size)).tree(height))
     assert list(tree) == children(i, members, height)
     assert all(tree[j] == cluster(i, j) - 1 for j in tree)
 

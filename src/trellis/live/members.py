@@ -368,6 +368,8 @@ class Members:
 
     def tell_news(self) -> None:
         news, self.news = tuple(self.news.values()), {}
+        if self.leaving:  # the state is another's by now
+            return
         try:
             self.state.remember(news)
         except StateError as error:
