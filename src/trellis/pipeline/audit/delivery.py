@@ -83,8 +83,8 @@ def owed_to(subscriber: DataFrame, said: DataFrame, quiet: bool) -> tuple[DataFr
 
 
 def meanwhile(cuts: str) -> Column:
-    """Whether a node was cut off between a publication and a subscriber's leaving."""
-    overlap = F.exists(cuts, lambda cut: (cut["low"] < F.col("left")) & (cut["high"] > F.col("published")))
+    """Whether a node was cut off before a message was settled."""
+    overlap = F.exists(cuts, lambda cut: (cut["low"] < F.col("settled")) & (cut["high"] > F.col("published")))
     return F.coalesce(overlap, F.lit(False))
 
 
