@@ -13,7 +13,7 @@ setup: .venv/ready
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-build-isolation --no-deps -e .
 	@touch $@
 
-demo: setup  ## a discussion among 64 nodes, its audit, a story and a page; a sweep and its audit on Spark
+demo: setup  ## a discussion among 64 nodes, its audit, a story and a page; a sweep on Spark; 16 live processes, one killed
 	$(BIN)/trellis demo --out out/demo
 
 test: setup check  ## what CI runs

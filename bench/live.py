@@ -5,8 +5,9 @@
 
 Deliveries per second are summed over the subscribers, from the first payload sent to the last one received; each
 subscriber checks every payload (race/load.py), and a run in which one is lost, repeated or swapped has no figures but
-the word "lost", also beside the name if other runs went well. CPU seconds are those of all processes, a server's included, per million deliveries. Latency is
-from the call that publishes to the payload in the subscriber's hands, at 1,000 payloads a second.
+the word "lost", also beside the name if other runs went well. CPU seconds are those of all processes, a server's
+included, per million deliveries. Latency is from the call that publishes to the payload in the subscriber's hands, at
+1,000 payloads a second.
 
 The contestants take turns within each run, and every figure is the median of the runs, so that a noisy machine disturbs
 all alike. Each uses the fastest form that its documentation offers, named at the top of its module; those on asyncio

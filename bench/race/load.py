@@ -9,7 +9,7 @@ Assumes:  the last payload of a phase arrives; if it does not, the heat runs int
           CLOCK_MONOTONIC is one clock for all processes of a machine (Linux).
 
 The check is part of the figures. It costs 0.1 microseconds a payload where a library hands them over one by one, and
-0.01 where it hands over lists (which is what lists are for): about a tenth of the CPU time of the fastest of the former.
+0.01 where it hands over lists (which is what lists are for): a tenth of the CPU time of the fastest of the former.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class Load:
         return [self.fill(NUMBERED, n) for n in range(CYCLE)]
 
     def in_one_frame(self) -> int:
-        """How many payloads those who take lists get at once. Chosen by what suits the bare TCP fan-out, not Trellis."""
+        """How many payloads those who take lists get at once. Chosen by what suits the bare TCP fan-out."""
         return max(1, min(CYCLE, FRAME // self.payload))
 
     def fill(self, kind: bytes, number: int, at: int = 0) -> bytes:

@@ -34,6 +34,10 @@ class StateError(TrellisError):
     """A data directory is in use, torn, full, or not one of ours."""
 
 
+class ClusterError(TrellisError):
+    """A cluster of processes on this machine cannot be started, found or stopped as was asked."""
+
+
 class LocalProtocolError(TrellisError):
     """The caller broke the contract of a machine. The machine's state is as it was."""
 

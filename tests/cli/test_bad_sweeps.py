@@ -220,7 +220,7 @@ def test_a_demo_looks_at_both_of_its_directories_first(refused, tmp_path: Path) 
 def test_a_demo_can_go_where_one_stands(trellis, tmp_path: Path, monkeypatch) -> None:
     (tmp_path / "here").mkdir()
     monkeypatch.chdir(tmp_path / "here")
-    assert trellis("demo", "--out", ".", "--no-spark").code == 0
+    assert trellis("demo", "--out", ".", "--no-spark", "--no-live").code == 0
     assert (tmp_path / "here" / "index.html").is_file()
 
 

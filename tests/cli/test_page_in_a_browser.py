@@ -20,7 +20,7 @@ FLAGS += ["--disable-background-networking", "--disable-component-update", "--fo
 
 @pytest.mark.skipif(CHROMIUM is None, reason="chromium is not installed")
 def test_a_browser_draws_the_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sys, "argv", ["trellis", "demo", "--out", str(tmp_path / "demo")])
+    monkeypatch.setattr(sys, "argv", ["trellis", "demo", "--no-live", "--out", str(tmp_path / "demo")])
     with pytest.raises(SystemExit):
         cli.main()
     page = (tmp_path / "demo" / "index.html").as_uri()

@@ -361,8 +361,7 @@ def test_the_largest_wave_and_the_largest_fill_fit_a_frame(topic: str) -> None:
     overlay.step(0, Join(topic))
     for message in made:
         overlay.repair.keep(message)
-    for _ in range(2):  # what has just come is not offered yet
-        overlay.repair.log.age()
+    overlay.repair.log.age()
     overlay.step(1, Restore(2, 0))
     [fill] = [
         effect.packet

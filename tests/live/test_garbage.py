@@ -218,7 +218,7 @@ class Senseless:
             Pub(MessageId(me, TOPIC, 2), 1, (message,)),
             Pub(MessageId(other, TOPIC, 1), 1, (message,)),
             Pub(MessageId(me, TOPIC, -1), 1, (Message(MessageId(me, TOPIC, -1), block),)),
-            Fill(id, (message, elsewhere), {}, False),
+            Fill(id, (message, elsewhere), {}, {}, False),
             Alive(id, {}),
         ]
         for packet in packets:
@@ -239,12 +239,12 @@ class Senseless:
                 yield Carry("vcube/causal", 1, Cut(MessageId(me, topic, -1), height, rank))
             yield Carry("vcube/causal", 1, State(id, rank, {(3, 9): 5}, True, False))
             yield Carry("vcube/causal", 1, State(id, rank, None, False, False))
-            yield Carry("vcube/causal", 1, Fill(id, (), {}, True))
+            yield Carry("vcube/causal", 1, Fill(id, (), {}, {}, True))
             yield Carry("vcube/fifo", 1, Ack(id, 1))
             yield Carry("detector", 1, Ack(id, 1))
             yield Order(topic, "fifo")
         lost = Message(MessageId(me, "nobody.joined.this", 1), Bundle.of([b"x"]))
-        yield Carry("vcube/causal", 1, Fill(lost.id, (lost,), {(3, 9): 5}, False))
+        yield Carry("vcube/causal", 1, Fill(lost.id, (lost,), {(3, 9): 5}, {(3, 9): 5}, False))
         yield Carry("vcube/causal", 1, Pub(lost.id, 31, (lost,)))
 
 

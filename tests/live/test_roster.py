@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from trellis.errors import StateError
-from trellis.live import places as lots
+from trellis.live import places as grounds
 from trellis.live.frames import Elsewhere, Refused, Welcome
 from trellis.live.places import UNHEARD, WHOLE, Lot, Member, Vacancy
 from trellis.live.roster import Roster, merged
@@ -34,12 +34,12 @@ members = st.builds(
 @contextmanager
 def cramped() -> Iterator[None]:
     """Only 64 places."""
-    roomy = lots.DIMENSION, lots.PLACES, lots.STOREYS
-    lots.DIMENSION, lots.PLACES, lots.STOREYS = 6, 64, (3, 5, 6)  # type: ignore[assignment]
+    roomy = grounds.DIMENSION, grounds.PLACES, grounds.STOREYS
+    grounds.DIMENSION, grounds.PLACES, grounds.STOREYS = 6, 64, (3, 5, 6)  # type: ignore[assignment]
     try:
         yield
     finally:
-        lots.DIMENSION, lots.PLACES, lots.STOREYS = roomy  # type: ignore[assignment]
+        grounds.DIMENSION, grounds.PLACES, grounds.STOREYS = roomy  # type: ignore[assignment]
 
 
 def founder(name: str = "a") -> Roster:
@@ -86,8 +86,8 @@ def test_lots_never_meet_however_they_are_split_and_used_up(splits: list[tuple[i
                 nodes.append(Member(giver.free.next, 0, "", "", False, given))
         places = [node.place for node in nodes]
         assert len(set(places)) == len(places)
-        assert max(places) < lots.PLACES
-        free = [place for node in nodes for place in range(lots.PLACES) if place in node.lot]
+        assert max(places) < grounds.PLACES
+        free = [place for node in nodes for place in range(grounds.PLACES) if place in node.lot]
         assert len(set(free) | set(places)) == len(free) + len(places)
 
 

@@ -8,8 +8,8 @@ Promises: *lost* - a subscriber whose subscription was confirmed before the publ
           confirmation. What a crashed source had not settled is owed to nobody: who could still pass it on may have
           died with it. A message is neither lost nor stuck where the application was told of a gap in its place: that
           is the difference between a loss and a silent loss (verdicts count the gaps). A node that was cut off (it
-          suspected another, or another suspected it) makes up for what it missed once it is back; if it leaves before,
-          that is not owed to it, because it did not stay a member; nor is what a source said while it was cut off.
+          suspected another, or another suspected it) before a message was settled makes up for it once it is back; if
+          it leaves before, it did not stay a member, and is not owed that. The same if the source was cut off.
 Assumes:  the run went on until nothing was left to happen (`quiet`). A run that was cut short owes only what it had
           settled, and cannot be judged for what is stuck: it may have been about to be delivered.
 """
@@ -168,8 +168,8 @@ class Logbook:
                 stayed = left is None or (
                     settled is not None
                     and left.position > settled.position
-                    and not self.was_cut_off(node, published, left)
-                    and not self.was_cut_off(id.source, published, left)
+                    and not self.was_cut_off(node, published, settled)
+                    and not self.was_cut_off(id.source, published, settled)
                 )
                 if stayed and subscription.confirmed.position < published.position:
                     yield node, id, subscription
@@ -198,7 +198,8 @@ def stuck(rows: Iterable[Row]) -> list[Witness]:
     found = []
     for (node, topic), subscription in book.standing():
         for id, row in subscription.received.items():
-            if not book.accounts_for(subscription, id) and subscription.holds(id):
+            dead = id.origin in book.crashed and id not in book.settled  # what it follows may have died with its source
+            if not dead and not book.accounts_for(subscription, id) and subscription.holds(id):
                 says = f"node {node} received {id} at {row.at} and still holds it back at the end, {book.end}"
                 found.append(Witness("stuck", row.at, node, id, None, says))
         if subscription.confirmed is None:

@@ -11,7 +11,24 @@ import typer
 from typer.exceptions import Abort, TyperException
 
 from trellis import __version__
-from trellis.cli import audit, demo, ingest, keys, page, protocols, reproduce, run, story, swarm, sweep
+from trellis.cli import (
+    audit,
+    cluster,
+    demo,
+    ingest,
+    keys,
+    node,
+    page,
+    protocols,
+    pub,
+    reproduce,
+    run,
+    status,
+    story,
+    sub,
+    swarm,
+    sweep,
+)
 from trellis.errors import TrellisError
 
 INTERRUPTED = 130  # exit code
@@ -26,8 +43,9 @@ app = typer.Typer(
     rich_markup_mode="rich",
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for command in (run, audit, story, page, protocols, swarm, sweep, ingest, reproduce, demo):
+for command in (run, audit, story, page, protocols, swarm, sweep, ingest, reproduce, demo, node, pub, sub, status):
     app.command(command.__name__.rpartition(".")[2], epilog=command.EPILOG)(command.command)
+app.add_typer(cluster.app, name="cluster")
 app.add_typer(keys.app, name="keys")
 
 

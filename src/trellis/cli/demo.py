@@ -1,4 +1,4 @@
-"""trellis demo: a discussion, its audit, the story of one reply, a page; then a sweep and its audit on Spark."""
+"""trellis demo: a discussion, its audit, the story of one reply, a page; a sweep on Spark; and all that live."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from typing import Annotated
 import typer
 from rich.markup import escape
 
+from trellis.cli import discussion as discussion_live
 from trellis.cli.command import err, example, out, progress
 
 EPILOG = example("trellis demo --out out/demo")
@@ -23,10 +24,14 @@ def command(
     on_spark: Annotated[
         bool, typer.Option("--spark/--no-spark", help="Also sweep a small grid on Spark into DIR-sweep, and audit it.")
     ] = True,
+    live: Annotated[
+        bool, typer.Option("--live/--no-live", help="Also let 16 processes discuss, kill one, and audit: DIR-live.")
+    ] = True,
 ) -> int:
     """Let 64 nodes hold a discussion in causal order, audit it, tell the story of one reply, and draw a page.
 
-    Then the same kind of discussion at other sizes and over another overlay, as a sweep and an audit on Spark.
+    Then the same kind of discussion at other sizes and over another overlay, as a sweep and an audit on Spark; and then
+    among real processes, one of which is killed.
     """
     from trellis.audit import SAYS
     from trellis.report.demo import discussion, question_and_reply
@@ -42,6 +47,9 @@ def command(
     sweep_dir = out_dir.with_name(f"{out_dir.name}-sweep")
     if on_spark:
         prepare(sweep_dir)
+    live_dir = out_dir.with_name(f"{out_dir.name}-live")
+    if live:
+        discussion_live.check(live_dir)
     out.print("[bold]1. Run[/]: 64 nodes, one question, 63 replies, causal order over vcube")
     result = run(discussion(seed))
     found = figures(result)
@@ -66,6 +74,8 @@ def command(
     kept = not any(found["violations"].values())
     if on_spark:
         kept = sweep_and_audit(sweep_dir) and kept
+    if live:
+        kept = discussion_live.hold(live_dir, on_spark, first=7 if on_spark else 5) and kept
     return 0 if kept else 1
 
 

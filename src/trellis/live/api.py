@@ -1,8 +1,7 @@
 """A node inside a program: `async with trellis.Node(...) as node`.
 
-Promises: `subscribe` returns when the subscription stands; `publish` when the message is accepted, with `confirm=True`
-          when every confirmed subscriber has it. What is published in one turn of the loop travels together. A
-          publisher that is faster than its subscribers waits; a reader that is slower is told of gaps.
+Promises: what `Bus` promises. A publisher that is faster than its subscribers waits; a reader that is slower is told
+          of gaps.
 Assumes:  one event loop: a node is not to be called from other threads (see sync.py for scripts).
 """
 
@@ -18,37 +17,27 @@ from typing import Any
 from trellis import events
 from trellis.errors import LocalProtocolError, NetworkError, NotSubscribed, TrellisError
 from trellis.live import transport
+from trellis.live.bus import ORDER, Bus, check, other_order
 from trellis.live.clock import Clock
-from trellis.live.codec import Bundle, check_topic
+from trellis.live.codec import Bundle
+from trellis.live.course import Course
 from trellis.live.frames import Order
 from trellis.live.members import Members, Net
-from trellis.live.node import OVERLAY, Host
+from trellis.live.node import Host
 from trellis.live.outgoing import Outgoing
 from trellis.live.record import Journal, last_time
+from trellis.live.sessions import Sessions
 from trellis.live.state import State
 from trellis.live.subscription import Batch, Gap, Subscription
-from trellis.live.tls import Identity
-from trellis.protocols import ORDERINGS
+from trellis.live.tls import identity
 from trellis.words import Message, MessageId, NodeId, Topic
 
 log = logging.getLogger("trellis.live")
 
-ORDER = "causal"  # unless another one is asked for
+SETTLE_MAX = 5.0  # seconds in which a node that stops sees its messages settled
 
 
-class Course:
-    """What this node has to do with one topic."""
-
-    def __init__(self, topic: Topic, order: str, stack: str) -> None:
-        self.topic = topic
-        self.order = order
-        self.stack = stack
-        self.standing: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self.readers: list[Subscription] = []
-        self.outgoing = Outgoing(topic)
-
-
-class Node:
+class Node(Bus):
     """A member of a cluster: publishes, subscribes, and forwards for others.
 
     listen     host:port to take links at; port 0 is any free one (`address` says which)
@@ -70,18 +59,13 @@ class Node:
         advertise: str | None = None,
         net: Net = transport,
     ) -> None:
-        if (keys is None) != plaintext:
-            raise LocalProtocolError(
-                "keys and plaintext: give a directory of keys (see `trellis keys`), or plaintext=True on loopback"
-            )
-        if keys is not None and name is None:
-            raise LocalProtocolError("name is missing: with keys, say whose certificate this node shows")
         self.listen, self.join, self.advertise, self.net = listen, join, advertise, net
         self.data = Path(data) if data is not None else None
         self.trace = Path(trace) if trace is not None else None
-        self.tls = Identity(Path(keys), name) if keys is not None and name is not None else None
-        self.name = name if keys is not None and name is not None else ""
+        self.tls = identity(keys, name, plaintext)
+        self.name = self.tls.name if self.tls is not None else ""
         self.courses: dict[Topic, Course] = {}
+        self.sessions = Sessions(self)
         self.members: Members
         self.host: Host
         self.running = False
@@ -112,6 +96,7 @@ class Node:
                 journal = Journal(self.trace, me.place, me.incarnation, clock.read())
             self.host = Host(me.place, me.incarnation, clock, journal, self)
             members.ousted, members.ordered = self.be_ousted, self.be_told_order
+            members.clients = self.sessions.attach
             await members.link_up(self.host)
         except BaseException:
             if hasattr(members, "server"):
@@ -126,24 +111,30 @@ class Node:
         if not self.running:
             return
         self.running = False
+        self.sessions.close("this node stops")
         for course in list(self.courses.values()):
             for reader in course.readers:
                 reader.close()
+            course.readers.clear()
+            course.writers.clear()
         await self.unsubscribe_all()
+        for course in self.courses.values():
+            course.fail(NetworkError(f"topic {course.topic!r}: this node stopped before all was settled"))
         if leave if leave is not None else self.data is None:
             await self.members.leave()
         self.end("it stops")
+        await self.members.gone()
 
     async def unsubscribe_all(self) -> None:
         """In good order: what was published is settled before we go, if the others still answer."""
-        for course in list(self.courses.values()):
-            if course.standing.done():
-                course.readers.clear()
-                await self.settle(course)
-                self.leave_topic(course)
-        limit = asyncio.get_running_loop().time() + 5.0
+        limit = asyncio.get_running_loop().time() + SETTLE_MAX
+        leaving = [asyncio.create_task(self.leave_unless_used(course)) for course in self.courses.values()]
+        if leaving:
+            await asyncio.wait(leaving, timeout=SETTLE_MAX)
         while self.busy() and asyncio.get_running_loop().time() < limit:
             await asyncio.sleep(0.01)
+        for task in leaving:
+            task.cancel()
 
     def busy(self) -> bool:
         """Whether a stack still takes part in a topic."""
@@ -166,9 +157,8 @@ class Node:
 
     def give_up(self, why: TrellisError) -> None:
         for course in self.courses.values():
-            for reader in course.readers:
-                reader.close(why)
-            course.outgoing.fail(why)
+            course.fail(why)
+        self.sessions.close(str(why))
         self.end(str(why))
 
     # Who and where
@@ -188,14 +178,24 @@ class Node:
     # Subscribing
 
     async def subscribe(self, topic: Topic, order: str = ORDER) -> Subscription:
-        """Events of a topic, from now on. Returns when every later message is sure to come, or to be told as a gap."""
-        course = await self.enter(topic, order)
-        reader = Subscription(topic, course.order, self.unsubscribe_reader)
-        course.readers.append(reader)
+        return await self.read(self, topic, order)
+
+    async def read(self, who: object, topic: Topic, order: str) -> Subscription:
+        """A subscription of this program, or of a client."""
+        course = self.course(topic, order)
+        reader = Subscription(topic, order, self.end_reader, tally=self.host.tally)
+        course.readers[reader] = who  # before it stands: what comes right after must not be missed
+        try:
+            await asyncio.shield(course.standing)
+        except BaseException:
+            course.readers.pop(reader, None)
+            if not course.used:
+                self.leave_topic(course)
+            raise
         return reader
 
-    async def enter(self, topic: Topic, order: str) -> Course:
-        """Take part in a topic, as a reader or only to publish."""
+    def course(self, topic: Topic, order: str) -> Course:
+        """A topic that this node takes part in, from now on if it did not before."""
         self.check_running()
         course = self.courses.get(topic)
         if course is None:
@@ -207,68 +207,71 @@ class Node:
             self.host.feed(course.stack, events.Subscribe(topic))
         elif course.order != order:
             raise other_order(topic, course.order, order)
-        await asyncio.shield(course.standing)
         return course
 
     async def unsubscribe(self, topic: Topic) -> None:
-        """End all subscriptions of this node to a topic; what it published before still goes out."""
-        course = self.courses.get(topic)
-        if course is None:
-            raise NotSubscribed(f"topic {topic!r}: this node has not subscribed")
-        for reader in course.readers:
-            reader.close()
-        course.readers.clear()
-        await self.settle(course)
-        self.leave_topic(course)
+        await self.let_go(self, topic)
 
-    async def unsubscribe_reader(self, reader: Subscription) -> None:
+    async def let_go(self, who: object, topic: Topic, writes: bool = False) -> None:
+        """End what somebody has to do with a topic, or only its reading; when nobody is left, leave it."""
+        course = self.courses.get(topic)
+        if course is None or not course.let_go(who, writes):
+            raise NotSubscribed(f"topic {topic!r}: there is no subscription to end")
+        await self.leave_unless_used(course)
+
+    async def end_reader(self, reader: Subscription) -> None:
         reader.close()
         course = self.courses.get(reader.topic)
-        if course is not None and reader in course.readers:
-            course.readers.remove(reader)
-            if not course.readers:
-                await self.unsubscribe(reader.topic)
+        if course is not None and course.readers.pop(reader, None) is not None:
+            await self.leave_unless_used(course)
+
+    async def leave_unless_used(self, course: Course) -> None:
+        """What was accepted is settled first; whoever comes back meanwhile finds everything as it was."""
+        try:
+            while course.outgoing.messages and not course.used:
+                await course.outgoing.confirmation()
+        except TrellisError:
+            return  # the node had to give up
+        if not course.used:
+            self.leave_topic(course)
 
     def leave_topic(self, course: Course) -> None:
         if self.courses.get(course.topic) is course:
             del self.courses[course.topic]
+            course.fail(NotSubscribed(f"topic {course.topic!r}: unsubscribed before this was done"))
             self.host.record("unsubscribe", self.host.clock.read(), self.host.life(course.topic))
             self.host.feed(course.stack, events.Unsubscribe(course.topic))
 
-    async def settle(self, course: Course) -> None:
-        """Until what was accepted is on its way."""
-        self.flush(course)
-
     # Publishing
-
-    async def publish(self, topic: Topic, payload: bytes, confirm: bool = False, order: str | None = None) -> None:
-        """Publish one payload. On a topic without a subscription of mine the node takes part without reading it."""
-        await self.publish_many(topic, (payload,), confirm, order)
 
     async def publish_many(
         self, topic: Topic, payloads: Iterable[bytes], confirm: bool = False, order: str | None = None
     ) -> None:
-        """Publish payloads, which are numbered one after the other."""
-        course = self.courses.get(topic)
-        if course is None or not course.standing.done():
-            course = await self.enter(topic, order or (course.order if course else ORDER))
-        elif order is not None and order != course.order:
-            raise other_order(topic, course.order, order)
-        self.check_running()
-        outgoing = course.outgoing
-        while outgoing.full:
-            await outgoing.room()
-            self.check_running()
-        if outgoing.add(payloads):
-            self.host.loop.call_soon(self.flush, course)
+        outgoing = await self.accept(self, topic, payloads, order)
         if confirm:
             await outgoing.confirmation()
 
+    async def accept(self, who: object, topic: Topic, payloads: Iterable[bytes], order: str | None) -> Outgoing:
+        """Take payloads of this program, or of a client, as soon as the topic stands and there is room."""
+        self.check_running()
+        course = self.courses.get(topic)
+        if course is None or (order is not None and order != course.order):
+            course = self.course(topic, order or ORDER)
+        course.writers[who] = None
+        if not course.standing.done():
+            await asyncio.shield(course.standing)
+        while course.outgoing.full:
+            await course.outgoing.room()
+        self.check_running()
+        if self.courses.get(topic) is not course:
+            raise NotSubscribed(f"topic {topic!r}: unsubscribed before this was accepted")
+        course.writers[who] = None  # again: it may have let go meanwhile
+        if course.outgoing.add(payloads):
+            self.host.loop.call_soon(self.flush, course)
+        return course.outgoing
+
     def flush(self, course: Course) -> None:
         """Everything that was accepted in this turn of the loop, in as few messages as the limits allow."""
-        if self.courses.get(course.topic) is not course:
-            course.outgoing.fail(NotSubscribed(f"topic {course.topic!r}: unsubscribed before this was sent"))
-            return
         for items in course.outgoing.portions():
             self.host.feed(course.stack, events.Publish(course.topic, Bundle.of(items), len(items)))
 
@@ -316,10 +319,8 @@ class Node:
         if course.standing.done():
             log.warning("topic %r: some have subscribed in %s order, some in %s", told.topic, course.order, told.order)
             return
-        del self.courses[told.topic]
         course.standing.set_exception(other_order(told.topic, told.order, course.order))
-        self.host.record("unsubscribe", self.host.clock.read(), self.host.life(told.topic))
-        self.host.feed(course.stack, events.Unsubscribe(told.topic))
+        self.leave_topic(course)
 
     def check_running(self) -> None:
         if not self.running:
@@ -330,17 +331,3 @@ class Node:
         from trellis.live.status import report
 
         return report(self)
-
-
-def check(topic: Topic, order: str) -> None:
-    """A topic and an order that can be had."""
-    if order not in ORDERINGS:
-        raise LocalProtocolError(f"order {order!r}: no such order over {OVERLAY}; there are {', '.join(ORDERINGS)}")
-    try:
-        check_topic(topic)
-    except TrellisError as error:
-        raise LocalProtocolError(str(error)) from None
-
-
-def other_order(topic: Topic, has: str, wanted: str) -> LocalProtocolError:
-    return LocalProtocolError(f"topic {topic!r}: its order is {has}, not {wanted}; all of its subscribers share one")

@@ -18,8 +18,11 @@ class Closings:
         self.begun = -PERIOD
         self.lines = 0
         self.left_out = 0
+        self.total = 0
+        self.refused = 0  # of those: for what the peer sent
 
     def say(self, line: str, now: float | None = None) -> None:
+        self.total += 1
         now = time.monotonic() if now is None else now
         if now - self.begun >= PERIOD:
             self.begun, self.lines = now, 0
@@ -36,3 +39,7 @@ class Closings:
 # Apart, so that strangers cannot crowd out what is said of members.
 OF_STRANGERS = Closings()
 OF_ACCEPTED = Closings()
+
+
+def refused() -> int:
+    return OF_STRANGERS.refused + OF_ACCEPTED.refused

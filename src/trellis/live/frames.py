@@ -33,6 +33,7 @@ Address = Annotated[str, Meta(pattern=r"\A[!-~]{0,262}\Z")]  # host:port, or [ho
 Cluster = Annotated[str, Meta(pattern=r"\A[!-~]{0,128}\Z")]  # empty: not known yet
 Name = Annotated[str, Meta(pattern=r"\A[a-z0-9-]{0,63}\Z")]  # of a certificate; empty in plaintext
 Word = Annotated[str, Meta(pattern=r"\A[a-z0-9/_-]{1,64}\Z")]  # of ours: a stack, an order, a tag
+MaybeWord = Annotated[str, Meta(pattern=r"\A[a-z0-9/_-]{0,64}\Z")]  # empty: none
 Text = Annotated[str, Meta(max_length=1024)]  # for people; cut by `said`
 
 if TYPE_CHECKING:
@@ -130,7 +131,10 @@ class Hand(Frame, frozen=True, gc=False, tag="hand"):
     vacancies: Annotated[tuple[Vacancy, ...], Meta(max_length=MEMBERS_MAX)]
 
 
-# Clients.
+# Clients. What a client has asked for and was not told the end of is bounded; whoever goes beyond twice that is left.
+
+ASKED_MAX = 256  # requests
+ASKED_BYTES_MAX = 4 << 20  # payloads to publish
 
 
 class Attach(Frame, frozen=True, gc=False, tag="attach"):
@@ -156,20 +160,22 @@ class Subscribe(Frame, frozen=True, gc=False, tag="subscribe"):
 
 
 class Unsubscribe(Frame, frozen=True, gc=False, tag="unsubscribe"):
-    """Bring me no more of it."""
+    """Bring me no more of it. Unless I still publish on it, you need not take part for me."""
 
     ref: Ref
     topic: Topic
+    writes: bool = False
 
 
 class Publish(Frame, frozen=True, gc=False, tag="p"):
-    """Publish these payloads. `Done`: they have numbers; `Settled`, if asked for: every subscriber has them."""
+    """Publish these payloads. `Done`: they are accepted; `Settled`, if asked for: every subscriber has them."""
 
     ref: Ref
     topic: Topic
     payload: Payload
     count: Count
     confirm: bool
+    order: MaybeWord = ""  # the topic's, if I care
 
 
 class Done(Frame, frozen=True, gc=False, tag="done"):
@@ -211,6 +217,7 @@ class Gap(Frame, frozen=True, gc=False, tag="gap"):
     incarnation: Incarnation
     seq: Seq
     count: Annotated[int, Meta(ge=1, lt=EXACT)]
+    why: Text
 
 
 class AskStatus(Frame, frozen=True, gc=False, tag="ask"):

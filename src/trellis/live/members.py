@@ -37,7 +37,7 @@ from trellis.live.places import WHOLE, Member
 from trellis.live.roster import HOPS_MAX, Roster, later
 from trellis.live.state import State
 from trellis.live.tls import Identity
-from trellis.live.transport import Link, Owner, Server
+from trellis.live.transport import Link, Owner, Server, check_reachable
 from trellis.words import NodeId, Packet
 
 log = logging.getLogger("trellis.live")
@@ -80,8 +80,8 @@ class Members:
         self.greeting: dict[Link, NodeId] = {}  # links that I dialled, to this place
         self.answers: dict[Link, asyncio.Future[Frame]] = {}  # links over which I ask to be let in
         self.clients: Callable[[Link], Owner] | None = None  # who takes those that attach
+        self.parting: list[asyncio.Future[None]] = []  # links on their way out
         self.news: dict[NodeId, Member] = {}
-        self.newsless: asyncio.Event = asyncio.Event()
         self.ready = False
         self.leaving = False
         self.ousted: Callable[[str], None] = lambda _: None
@@ -92,7 +92,7 @@ class Members:
     async def begin(self, listen: str, join: str | None, advertise: str | None) -> None:
         """Listen, and get a place: my own again, a new one, or the first of a new cluster."""
         self.server = await self.net.listen(listen, self, self.tls)
-        self.address = advertise or self.server.address
+        self.address = check_reachable(advertise or self.server.address)
         name, mine = self.state.name, self.state.identity()
         doors = [join] if join else [m.address for m in self.state.members() if not m.left] if mine else []
         welcome = await self.knock(doors, (mine and mine.cluster) or "", mine.place if mine else -1) if doors else None
@@ -108,7 +108,8 @@ class Members:
         me = Member(place, incarnation, self.address, name, False, lot)
         self.roster = Roster(cluster, me, self.state.keep, self.state.vacancies(), self.state.lasting)
         remembered = self.state.members() if mine is not None and mine.place == place else []
-        self.roster.hear(m for m in (*remembered, *(welcome.members if welcome else ())) if m.place != place)
+        told = (*remembered, *(welcome.members if welcome else ()))
+        self.state.remember(self.roster.hear(m for m in told if m.place != place))
 
     async def knock(self, doors: Iterable[str], cluster: str, place: int) -> Welcome | None:
         """Ask members to be let in, wherever they send me. None when I come back and nobody is there."""
@@ -294,7 +295,7 @@ class Members:
             case Order():
                 self.ordered(frame)
             case Bye():
-                link.close(f"place {place} says: {frame.reason}")
+                self.drop(self.peers[place], f"place {place} says: {frame.reason}", goodbye=True)
             case _:
                 raise OutOfPlace(f"{type(frame).__name__} from place {place}: members do not say that")
 
@@ -327,12 +328,13 @@ class Members:
         if place is not None and self.peers[place].link is link:
             self.drop(self.peers[place], reason)
 
-    def drop(self, peer: Peer, reason: str) -> None:
+    def drop(self, peer: Peer, reason: str, goodbye: bool = False) -> None:
         """The link to a peer is over: first it is suspected, then looked for."""
         link, peer.link = peer.link, None
         if link is not None:
             del self.known[link]
             link.close(reason)
+            self.host.tally.suspicions += not goodbye
             self.host.suspect(peer.place)
             self.want(self.roster.members[peer.place])
 
@@ -388,7 +390,6 @@ class Members:
         for link in list(self.known):
             link.send(Tell((self.roster.mine,)))
         self.close("it leaves")
-        await asyncio.sleep(0)
 
     def close(self, reason: str) -> None:
         self.leaving = True
@@ -400,4 +401,9 @@ class Members:
                 peer.link.send(Bye(said(reason)))
                 link, peer.link = peer.link, None
                 link.close(reason)
+                self.parting.append(link.gone)
         self.known.clear()
+
+    async def gone(self) -> None:
+        """Until the last words have left."""
+        await asyncio.gather(*self.parting)

@@ -19,6 +19,7 @@ from trellis.live.clock import Clock
 from trellis.live.codec import OutOfPlace
 from trellis.live.places import PLACES
 from trellis.live.record import Journal
+from trellis.live.tally import Tally
 from trellis.machine import Machine, Place
 from trellis.protocols.overlays.vcube_packets import Sub, check
 from trellis.protocols.parts.detector import Detector
@@ -52,6 +53,7 @@ class Host:
         self.clock = clock
         self.journal = journal
         self.application = application
+        self.tally = Tally()
         self.loop = asyncio.get_running_loop()
         self.post: Post = lambda *_: None  # by whoever has the links
         self.accuse: Callable[[NodeId], None] = lambda _: None
@@ -92,6 +94,7 @@ class Host:
 
     def restore(self, node: NodeId, incarnation: int) -> None:
         self.reached[node] = incarnation
+        self.tally.restores += 1
         self.tell_all("restore", Restore(node, incarnation), MessageId((node, incarnation), "", 0))
 
     def suspect(self, node: NodeId) -> None:
@@ -105,7 +108,7 @@ class Host:
             self.feed(name, event)
 
     def carry_out(self, name: str, now: int, effects: Iterable[Effect]) -> None:
-        journal, application = self.journal, self.application
+        journal, application, tally = self.journal, self.application, self.tally
         for effect in effects:
             match effect:
                 case Send():
@@ -114,6 +117,7 @@ class Host:
                     self.post(effect.to, name, now, effect.packet)
                 case Deliver():
                     message = effect.message
+                    tally.delivered += message.count
                     if journal is not None:
                         journal.happened("deliver", now, message.id, message.count)
                     application.delivered(message)
@@ -121,14 +125,17 @@ class Host:
                     if journal is not None:
                         journal.happened(effect.kind, now, effect.id, effect.count, effect.barrier)
                     if effect.kind == "publish":
+                        tally.published += effect.count
                         application.published(effect.id, effect.count)
                 case Settle():
+                    tally.settled += effect.count
                     self.record("settle", now, effect.id, effect.count)
                     application.settled(effect.id, effect.count)
                 case Confirm():
                     self.record("confirm", now, self.life(effect.topic))
                     application.confirmed(effect.topic)
                 case Gap():
+                    tally.lacking += effect.count
                     self.record("gap", now, effect.id, effect.count)
                     application.lacking(effect.id, effect.count)
                 case SetTimer():

@@ -7,7 +7,9 @@ Promises: payloads go in the order in which they were given. What has been accep
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Iterator
+from collections import deque
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
 
 from trellis.errors import LocalProtocolError
 from trellis.live.frames import BUNDLE_MAX
@@ -20,6 +22,14 @@ PORTION_BYTES = 1 << 17
 OVERHEAD = 16  # bytes that a payload may need beside its own, on the wire
 
 
+class Under(NamedTuple):
+    """A portion on its way."""
+
+    first: int  # which of all accepted payloads its first one is
+    payloads: int
+    bytes: int
+
+
 class Outgoing:
     """Of one topic."""
 
@@ -28,10 +38,11 @@ class Outgoing:
         self.waiting: list[bytes] = []  # accepted in this turn of the loop
         self.messages = 0  # accepted and not settled
         self.bytes = 0
-        self.sizes: dict[int, tuple[int, int]] = {}  # first number -> payloads and bytes, of what is on its way
-        self.portion_bytes: list[int] = []  # of portions that have no number yet
-        self.confirmations: dict[int, list[asyncio.Future[None]]] = {}  # by the first number that they wait for
-        self.unnumbered: list[asyncio.Future[None]] = []  # confirmations for what waits
+        self.accepted = 0  # payloads, ever
+        self.given = 0  # of these, those that have a number
+        self.under_way: dict[int, Under] = {}  # by the first number, in the order in which they were given
+        self.portion_bytes: deque[int] = deque()  # of portions that have no number yet
+        self.confirmations: deque[tuple[int, asyncio.Future[None]]] = deque()  # each with what was accepted before it
         self.settled_bell: asyncio.Future[None] | None = None
 
     @property
@@ -46,86 +57,91 @@ class Outgoing:
 
     def add(self, payloads: Iterable[bytes]) -> bool:
         """Accept them. True when a flush must be asked for."""
-        items = payloads if isinstance(payloads, list | tuple) else list(payloads)
-        try:
-            size = sum(map(len, items))
-        except TypeError:
-            raise LocalProtocolError("a payload is bytes; encode text first, for example with .encode()") from None
-        if size > PORTION_BYTES and max(map(len, items), default=0) > BUNDLE_MAX - OVERHEAD:
-            raise LocalProtocolError(
-                f"a payload of {max(map(len, items))} bytes: the limit is {BUNDLE_MAX - OVERHEAD}; cut it into parts"
-            )
+        items, size = weighed(payloads)
         first = not self.waiting
         self.waiting += items
+        self.accepted += len(items)
         self.messages += len(items)
         self.bytes += size
         return first and bool(items)
 
-    def portions(self) -> Iterator[list[bytes]]:
-        """What waits, cut into what may travel as one message."""
+    def portions(self) -> list[list[bytes]]:
+        """What waits, cut into what may travel as one message. Each must be given its numbers in this order."""
         waiting, self.waiting = self.waiting, []
-        start = 0
-        while start < len(waiting):
-            end = min(start + PORTION_MESSAGES, len(waiting))
-            items = waiting[start:end]
-            size = sum(map(len, items))
-            while size > PORTION_BYTES and len(items) > 1:
-                items = items[: max(1, len(items) // 2)]
-                size = sum(map(len, items))
-            start += len(items)
-            self.portion_bytes.append(size)
-            yield items
+        portions = cut(waiting)
+        self.portion_bytes.extend(sum(map(len, items)) for items in portions)
+        return portions
 
     def confirmation(self) -> asyncio.Future[None]:
         """Done when everything accepted so far is settled."""
         future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        if not self.messages:
-            future.set_result(None)
+        if self.messages:
+            self.confirmations.append((self.accepted, future))
         else:
-            self.unnumbered.append(future)
-            if not self.waiting:
-                self.attach()
+            future.set_result(None)
         return future
 
     def numbered(self, seq: int, count: int) -> None:
         """A portion has its numbers now."""
-        self.sizes[seq] = (count, self.portion_bytes.pop(0) if self.portion_bytes else 0)
-        if not self.waiting and not self.portion_bytes:
-            self.attach()
-
-    def attach(self) -> None:
-        """Those who want a confirmation wait for the last number so far, and with it for all before."""
-        if self.unnumbered:
-            last = max(self.sizes)
-            self.confirmations.setdefault(last, []).extend(self.unnumbered)
-            self.unnumbered = []
+        self.under_way[seq] = Under(self.given + 1, count, self.portion_bytes.popleft())
+        self.given += count
 
     def settled(self, seq: int, count: int) -> None:
         """Every confirmed subscriber has these numbers."""
         after = seq + count
         while seq < after:
-            known = self.sizes.pop(seq, None)
+            known = self.under_way.pop(seq, None)
             if known is None:
                 break
-            self.messages -= known[0]
-            self.bytes -= known[1]
-            seq += known[0]
-        if self.confirmations:
-            self.confirm()
+            self.messages -= known.payloads
+            self.bytes -= known.bytes
+            seq += known.payloads
+        self.confirm()
         if self.settled_bell is not None and not self.settled_bell.done() and not self.full:
             self.settled_bell.set_result(None)
 
     def confirm(self) -> None:
-        least = min(self.sizes, default=1 << 62)
-        for number in [number for number in self.confirmations if number < least]:
-            for future in self.confirmations.pop(number):
-                if not future.done():
-                    future.set_result(None)
+        """Tell those before whose call nothing is left."""
+        first = next(iter(self.under_way.values()), None)
+        left = first.first if first is not None else self.given + 1
+        while self.confirmations and self.confirmations[0][0] < left:
+            future = self.confirmations.popleft()[1]
+            if not future.done():
+                future.set_result(None)
 
     def fail(self, why: Exception) -> None:
         """Nothing more of this will be settled."""
-        futures = [*self.unnumbered, *(f for listed in self.confirmations.values() for f in listed)]
-        for future in (*futures, *([self.settled_bell] if self.settled_bell is not None else [])):
+        bell = [self.settled_bell] if self.settled_bell is not None else []
+        for future in (*bell, *(future for _, future in self.confirmations)):
             if not future.done():
                 future.set_exception(why)
-        self.unnumbered, self.confirmations, self.waiting = [], {}, []
+        self.confirmations.clear()
+        self.waiting = []
+
+
+def weighed(payloads: Iterable[bytes]) -> tuple[Sequence[bytes], int]:
+    """Payloads that can be published, and their bytes."""
+    items = payloads if isinstance(payloads, list | tuple) else list(payloads)
+    if wrong := set(map(type, items)) - {bytes}:
+        raise LocalProtocolError(
+            f"a payload of type {wrong.pop().__name__}: it must be bytes; encode text first, with .encode()"
+        )
+    size = sum(map(len, items))
+    if size > PORTION_BYTES and max(map(len, items)) > BUNDLE_MAX - OVERHEAD:
+        raise LocalProtocolError(
+            f"a payload of {max(map(len, items))} bytes: the limit is {BUNDLE_MAX - OVERHEAD}; cut it into parts"
+        )
+    return items, size
+
+
+def cut(payloads: list[bytes]) -> list[list[bytes]]:
+    """Into what may travel as one message."""
+    portions: list[list[bytes]] = []
+    start = 0
+    while start < len(payloads):
+        items = payloads[start : start + PORTION_MESSAGES]
+        while len(items) > 1 and sum(map(len, items)) > PORTION_BYTES:
+            items = items[: len(items) // 2]
+        start += len(items)
+        portions.append(items)
+    return portions

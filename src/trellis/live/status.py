@@ -43,7 +43,7 @@ def topic_report(node: Node, topic: str) -> dict[str, Any]:
     return {
         "topic": topic,
         "order": course.order,
-        "subscribers": sorted(state.view.members) if state is not None else [],
+        "subscribers": sorted({*state.view.members, node.place}) if state is not None else [],
         "readers": len(course.readers),
         "reader_messages_waiting": sum(reader.messages for reader in course.readers),
         "waves_under_way": len(state.outstanding) if state is not None else 0,

@@ -7,12 +7,14 @@ Promises: nothing is left out without a `Gap` in its place. What waits for a slo
 from __future__ import annotations
 
 import asyncio
+from bisect import bisect
 from collections import deque
 from collections.abc import AsyncIterator, Callable
 from types import TracebackType
 
 import msgspec
 
+from trellis.live.tally import Tally
 from trellis.words import NodeId, Topic
 
 MESSAGES_MAX = 65_536  # that wait for a reader
@@ -57,70 +59,95 @@ class Gap(msgspec.Struct, frozen=True, gc=False):
     why: str
 
 
+def rest(events: list[Event]) -> Batch:
+    """What is left of a batch that was read one by one, the next one last. It is taken away from there."""
+    first = events[-1]
+    payloads = [event.payload for event in reversed(events)]
+    events.clear()
+    return Batch(payloads, first.topic, first.source, first.incarnation, first.seq, first.tags)
+
+
 class Subscription:
     """An async iterator over the events of a topic. `async with` ends the subscription at the end of the block."""
 
     def __init__(
-        self, topic: Topic, order: str, end: Callable[[Subscription], object], messages_max: int = MESSAGES_MAX
+        self,
+        topic: Topic,
+        order: str,
+        end: Callable[[Subscription], object],
+        messages_max: int = MESSAGES_MAX,
+        tally: Tally | None = None,
     ) -> None:
         self.topic = topic
         self.order = order
         self.messages_max = messages_max
+        self.tally = tally or Tally()
         self.end = end  # starts the end of the subscription, and may be awaited
-        self.waiting: deque[Batch | Gap] = deque()
-        self.messages = 0
+        self.waiting: deque[tuple[Batch | Gap, int]] = deque()  # each with its bytes
+        self.messages = 0  # that wait; a gap counts as one
         self.bytes = 0
+        self.gaps: dict[tuple[NodeId, int, str], list[Gap]] = {}  # since the last batch, per life and reason; ascending
+        self.events: list[Event] = []  # of the batch that is read one by one, the next one last
         self.over: BaseException | None = None  # why nothing more comes
-        self.bell: asyncio.Future[None] | None = None  # a reader waits
+        self.bell = asyncio.Event()  # something waits, or nothing more comes
 
     # From the node
 
     def put(self, batch: Batch, size: int) -> None:
         count = len(batch.payloads)
-        if self.waiting and (self.messages + count > self.messages_max or self.bytes + size > BYTES_MAX):
-            self.leave_out(
-                Gap(batch.topic, batch.source, batch.incarnation, batch.seq, count, "the reader was too slow")
-            )
+        if (self.waiting or self.gaps) and (self.messages + count > self.messages_max or self.bytes + size > BYTES_MAX):
+            self.tally.left_out += count
+            self.leave_out(Gap(batch.topic, batch.source, batch.incarnation, batch.seq, count, TOO_SLOW))
             return
+        if self.gaps:
+            self.place_gaps()
         self.messages += count
         self.bytes += size
-        self.waiting.append(batch)
-        self.ring()
+        self.waiting.append((batch, size))
+        self.bell.set()
 
     def leave_out(self, gap: Gap) -> None:
-        """Gaps that follow each other become one, so that they need no bound of their own."""
-        last = self.waiting[-1] if self.waiting else None
-        if isinstance(last, Gap) and msgspec.structs.replace(last, seq=last.seq + last.count, count=gap.count) == gap:
-            self.waiting[-1] = msgspec.structs.replace(last, count=last.count + gap.count)
-        else:
-            self.waiting.append(gap)
-            self.ring()
+        """Gaps that touch become one, so that they stay few however long a reader sleeps."""
+        listed = self.gaps.setdefault((gap.source, gap.incarnation, gap.why), [])
+        n = bisect(listed, gap.seq, key=lambda other: other.seq)
+        if n and listed[n - 1].seq + listed[n - 1].count == gap.seq:
+            n -= 1
+            before = listed.pop(n)
+            gap = msgspec.structs.replace(before, count=before.count + gap.count)
+        if n < len(listed) and gap.seq + gap.count == listed[n].seq:
+            gap = msgspec.structs.replace(gap, count=gap.count + listed.pop(n).count)
+        listed.insert(n, gap)
+        self.bell.set()
+
+    def place_gaps(self) -> None:
+        """They are complete: what comes now comes after them."""
+        placed = [(gap, 0) for listed in self.gaps.values() for gap in listed]
+        self.messages += len(placed)
+        self.waiting.extend(placed)
+        self.gaps.clear()
 
     def close(self, why: BaseException | None = None) -> None:
         """Nothing more comes; what waits can still be read."""
-        self.over = why or StopAsyncIteration()
-        self.ring()
-
-    def ring(self) -> None:
-        if self.bell is not None and not self.bell.done():
-            self.bell.set_result(None)
+        self.over = self.over or why or StopAsyncIteration()
+        self.bell.set()
 
     # For the application
 
     async def next(self) -> Batch | Gap:
         """The next batch or gap; StopAsyncIteration when the subscription has ended."""
+        if self.events:
+            return rest(self.events)
         while not self.waiting:
-            if self.over is not None:
+            if self.gaps:
+                self.place_gaps()
+            elif self.over is not None:
                 raise self.over
-            self.bell = asyncio.get_running_loop().create_future()
-            try:
-                await self.bell
-            finally:
-                self.bell = None
-        item = self.waiting.popleft()
-        if isinstance(item, Batch):
-            self.messages -= len(item.payloads)
-            self.bytes -= sum(map(len, item.payloads))
+            else:
+                self.bell.clear()
+                await self.bell.wait()
+        item, size = self.waiting.popleft()
+        self.messages -= len(item.payloads) if isinstance(item, Batch) else 1
+        self.bytes -= size
         return item
 
     async def batches(self) -> AsyncIterator[Batch | Gap]:
@@ -133,12 +160,18 @@ class Subscription:
             yield item
 
     async def __aiter__(self) -> AsyncIterator[Event | Gap]:
-        async for item in self.batches():
+        events = self.events  # kept here, so that whoever stops in the middle of a batch can go on later
+        while True:
+            while events:
+                yield events.pop()
+            try:
+                item = await self.next()
+            except StopAsyncIteration:
+                return
             if isinstance(item, Gap):
                 yield item
-                continue
-            for event in item.events():
-                yield event
+            else:
+                events += reversed(item.events())
 
     async def unsubscribe(self) -> None:
         ending = self.end(self)

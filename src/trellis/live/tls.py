@@ -18,7 +18,7 @@ import ssl
 from pathlib import Path
 from typing import NamedTuple
 
-from trellis.errors import KeysError, RemoteProtocolError
+from trellis.errors import KeysError, LocalProtocolError, RemoteProtocolError
 from trellis.live.keys import AUTHORITY, NAME, check_name
 
 IDENTIFIER = re.compile(rf"trellis:(node|client):({NAME.pattern})")
@@ -45,6 +45,19 @@ class Identity:
         self.name = name
         self.server = context(ssl.PROTOCOL_TLS_SERVER, directory, name)
         self.client = context(ssl.PROTOCOL_TLS_CLIENT, directory, name)
+
+
+def identity(keys: Path | str | None, name: str | None, plaintext: bool) -> Identity | None:
+    """By what a program is told to prove itself; None where it says in so many words that it need not."""
+    if (keys is None) != plaintext:
+        raise LocalProtocolError(
+            "keys and plaintext: give a directory of keys (see `trellis keys`), or plaintext=True on loopback"
+        )
+    if keys is None:
+        return None
+    if name is None:
+        raise LocalProtocolError("name is missing: with keys, say whose certificate is to be shown")
+    return Identity(Path(keys), name)
 
 
 def context(protocol: int, directory: Path, name: str) -> ssl.SSLContext:

@@ -64,6 +64,7 @@ class Link(asyncio.Protocol):
         self.loop = asyncio.get_running_loop()
         self.ready: asyncio.Future[None] = self.loop.create_future()  # opened, or ended before that
         self.open = False
+        self.gone: asyncio.Future[None] = self.loop.create_future()  # nothing of it is left, unsent bytes neither
         self.decoder = Decoder()
         self.channel: Channel | None = None
         self.timer: asyncio.TimerHandle | None = None  # for the handshake, to be accepted, to linger
@@ -73,6 +74,7 @@ class Link(asyncio.Protocol):
         self.flushing = False  # a write is due in this turn of the loop
         self.held = False  # the transport below is full
         self.before_write: Callable[[], None] | None = None  # what must be done before anything leaves
+        self.has_room: Callable[[], None] | None = None  # told when the transport below has taken all
 
     # What the owner may do.
 
@@ -98,6 +100,10 @@ class Link(asyncio.Protocol):
     def queued(self) -> int:
         """Bytes that have not left this process."""
         return self.waiting + (self.transport.get_write_buffer_size() if self.reason is None else 0)
+
+    @property
+    def closings(self) -> closings.Closings:
+        return closings.OF_ACCEPTED if self.decoder.accepted else closings.OF_STRANGERS
 
     def close(self, reason: str) -> None:
         """End it; what was sent before still goes out, if the peer takes it soon."""
@@ -137,6 +143,7 @@ class Link(asyncio.Protocol):
                 self.owner.received(self, frames)
                 frames = self.decoder.feed(b"")
         except TrellisError as error:
+            self.closings.refused += 1
             self.close(str(error))
         except Exception as error:  # what the owner did not expect must not keep the loop from others
             log.exception("link with %s: its frames made this node fail", self.address)
@@ -145,6 +152,8 @@ class Link(asyncio.Protocol):
     def connection_lost(self, exc: Exception | None) -> None:
         if self.timer is not None:
             self.timer.cancel()
+        if not self.gone.done():
+            self.gone.set_result(None)
         self.over("the peer closed it" if exc is None else f"it broke: {exc}")
 
     def pause_writing(self) -> None:
@@ -213,6 +222,8 @@ class Link(asyncio.Protocol):
                 del self.chunks[: len(batch)]
                 self.waiting -= size
             self.write(batch)
+        if self.has_room is not None and not self.held:
+            self.has_room()
 
     def write(self, batch: list[bytes]) -> None:
         if self.before_write is not None:
@@ -233,9 +244,8 @@ class Link(asyncio.Protocol):
         if self.reason is not None:
             return
         self.reason = reason
-        known = closings.OF_ACCEPTED if self.decoder.accepted else closings.OF_STRANGERS
         way = "to" if self.dialled else "from"
-        known.say(f"link {way} {self.address}{self.peer and f' ({self.peer})'} closed: {reason}")
+        self.closings.say(f"link {way} {self.address}{self.peer and f' ({self.peer})'} closed: {reason}")
         self.leave_door()
         if self.expiry is not None:
             self.expiry.cancel()
@@ -315,19 +325,34 @@ async def dial(address: str, owner: Owner, tls: Identity | None, timeout: float)
 
 async def resolved(address: str, tls: Identity | None) -> tuple[str, int]:
     """The number behind a name, and the port. In plaintext it must be this machine."""
-    host, _, port = address.rpartition(":")
-    if not host or not port.isdecimal() or not port.isascii() or int(port) > 65_535:
-        raise NetworkError(f"address {address!r}: it must be host:port, with a port up to 65535")
-    try:
-        found = await asyncio.get_running_loop().getaddrinfo(
-            host.removeprefix("[").removesuffix("]"), int(port), type=socket.SOCK_STREAM
-        )
-    except (OSError, UnicodeError) as error:
-        raise NetworkError(f"address {address!r}: no such host ({error})") from None
-    number = str(found[0][4][0])
+    number, port = await looked_up(address)
     if tls is None and not ipaddress.ip_address(number.partition("%")[0]).is_loopback:
         raise NetworkError(f"address {address!r}: without keys only loopback (127.0.0.1 or ::1) is served; give keys")
-    return number, int(port)
+    return number, port
+
+
+async def looked_up(address: str) -> tuple[str, int]:
+    host, port = cut(address)
+    try:
+        found = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    except (OSError, UnicodeError) as error:
+        raise NetworkError(f"address {address!r}: no such host ({error})") from None
+    return str(found[0][4][0]), port
+
+
+def cut(address: str) -> tuple[str, int]:
+    host, _, port = address.rpartition(":")
+    if not host or not port.isdecimal() or not port.isascii() or len(port) > 5 or int(port) > 65_535:
+        raise NetworkError(f"address {address!r}: it must be host:port, with a port up to 65535")
+    return host.removeprefix("[").removesuffix("]"), int(port)
+
+
+def check_reachable(address: str) -> str:
+    """An address that others can be told."""
+    host, port = cut(address)
+    if host in ("0.0.0.0", "::") or not port:
+        raise NetworkError(f"address {address!r}: nobody reaches a node by that; advertise the one that others know")
+    return address
 
 
 def written(name: Any) -> str:

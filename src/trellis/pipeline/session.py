@@ -123,7 +123,8 @@ def prepare(master: str) -> None:
 
 def java_options(heavy: bool) -> dict[str, str]:
     quiet = resources.files("trellis.pipeline") / "log4j2.properties"
-    compiler = "" if heavy else " -XX:TieredStopAtLevel=1"
+    # Compiling fast, Java sets aside too little room for what it compiles: a sweep and two audits would fill it.
+    compiler = "" if heavy else " -XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=240m"
     return {"spark.driver.extraJavaOptions": f"-Dlog4j2.configurationFile=file:{quiet}{compiler}"}
 
 

@@ -38,7 +38,7 @@ from trellis.events import (
     Unsubscribe,
 )
 from trellis.machine import Machine, Place
-from trellis.words import NOTHING, Barrier, Message, MessageId, NodeId, Origin, Packet, Topic, Vector
+from trellis.words import NOTHING, Barrier, Message, MessageId, NodeId, Origin, Packet, Topic, Vector, merge
 
 # What an overlay can give and an ordering can need; a stack that lacks one is refused by this name.
 START_CUT = "a start cut for joiners"
@@ -51,6 +51,9 @@ HELD_BYTES_MAX = 64 << 20
 OWN = "ordering/"  # a timer with this before its name is the ordering's
 
 
+Missing = tuple[Origin, int, int]  # numbers of an origin, from the first to the last
+
+
 class Above(Protocol):
     """What an overlay says to the layer above it."""
 
@@ -58,8 +61,10 @@ class Above(Protocol):
     def joined(self, topic: Topic, cut: Vector) -> None: ...
     def departed(self, topic: Topic) -> None: ...
     def frontier(self, topic: Topic) -> Vector: ...
-    def lacks(self, topic: Topic, origin: Origin, first: int, last: int) -> None: ...
+    def lacks(self, topic: Topic, cut: Vector, missing: list[Missing]) -> None: ...
     def takes(self, message: Message) -> bool: ...
+    @property
+    def wants_closed_cuts(self) -> bool: ...
 
 
 class Below(Protocol):
@@ -88,11 +93,15 @@ class Outlet:
     def frontier(self, topic: Topic) -> Vector:
         return {}
 
-    def lacks(self, topic: Topic, origin: Origin, first: int, last: int) -> None:
-        self.outbox.append(Gap(MessageId(origin, topic, first), last - first + 1))
+    def lacks(self, topic: Topic, cut: Vector, missing: list[Missing]) -> None:
+        self.outbox += [Gap(MessageId(origin, topic, first), last - first + 1) for origin, first, last in missing]
 
     def takes(self, message: Message) -> bool:
         return True
+
+    @property
+    def wants_closed_cuts(self) -> bool:
+        return False
 
     def join(self, topic: Topic) -> None:
         self.outbox.append(Join(topic))
@@ -178,7 +187,7 @@ OUT, JOINING, IN, LEAVING = "out", "joining", "in", "leaving"
 class Session:
     """One node's relation to one topic, over all its subscriptions to it."""
 
-    __slots__ = ("delivered", "early", "gaps", "phase", "published", "wanted")
+    __slots__ = ("delivered", "early", "phase", "published", "wanted")
 
     def __init__(self) -> None:
         self.phase = OUT
@@ -186,7 +195,6 @@ class Session:
         self.published = 0  # my messages on this topic, over all sessions
         self.early: list[tuple[MessageId, Publish]] = []  # published before the overlay was in
         self.delivered: Vector = {}  # per origin, the highest number delivered, or skipped by the cut
-        self.gaps: dict[Origin, dict[int, int]] = {}  # will not come, and stand behind what I still hold back
 
 
 class Ordering(Machine):
@@ -196,6 +204,7 @@ class Ordering(Machine):
     source: ClassVar[str]
     audits: ClassVar[tuple[str, ...]]  # by which a run under this order is judged
     needs: ClassVar[frozenset[str]] = frozenset()
+    wants_closed_cuts: bool = False  # whether what was given up may hide what something else must follow
 
     def __init__(self, place: Place) -> None:
         super().__init__(place)
@@ -271,7 +280,7 @@ class Ordering(Machine):
     def joined(self, topic: Topic, cut: Vector) -> None:
         session = self.session(topic)
         session.phase = IN
-        session.delivered, session.gaps = dict(cut), {}
+        session.delivered = dict(cut)
         self.begin(topic, cut)
         if session.wanted:
             self.confirm(topic)
@@ -310,36 +319,28 @@ class Ordering(Machine):
         if session.wanted:
             self.outbox.append(Deliver(message))
         self.remember(message)
-        if origin in session.gaps:
-            self.pass_gaps(session, message.id.topic, origin)
 
     def frontier(self, topic: Topic) -> Vector:
         """Per origin, what I have delivered or skipped: closed under "follows", as everything delivered is."""
         session = self.sessions.get(topic)
         return dict(session.delivered) if session is not None else {}
 
-    def lacks(self, topic: Topic, origin: Origin, first: int, last: int) -> None:
-        """The overlay cannot bring these numbers any more: tell the application, and go on without them."""
+    def lacks(self, topic: Topic, cut: Vector, missing: list[Missing]) -> None:
+        """The overlay cannot bring these numbers any more: tell the application, and go on from the cut."""
         session = self.sessions[topic]
-        if session.wanted:
-            self.gap(MessageId(origin, topic, first), last - first + 1)
         if session.phase is IN:
-            session.gaps.setdefault(origin, {})[first] = last
-            self.pass_gaps(session, topic, origin)
+            missing = [*missing, *self.clear_below(session, topic, cut)]
+        for origin, first, last in missing:
+            if session.wanted:
+                self.gap(MessageId(origin, topic, first), last - first + 1)
+        if session.phase is IN:
+            merge(session.delivered, cut)
+            for origin in cut:
+                self.go_on(session, topic, origin)
 
-    def pass_gaps(self, session: Session, topic: Topic, origin: Origin) -> None:
-        """Go on behind the numbers that will not come, once everything before them is delivered and not held back."""
-        gaps, upto = session.gaps[origin], session.delivered.get(origin, 0)
-        passed = sorted(first for first in gaps if first <= upto + 1)
-        while passed:
-            for first in passed:
-                upto = max(upto, gaps.pop(first))
-            passed = sorted(first for first in gaps if first <= upto + 1)
-        if not gaps:
-            del session.gaps[origin]
-        if upto > session.delivered.get(origin, 0):
-            session.delivered[origin] = upto
-            self.go_on(session, topic, origin)
+    def clear_below(self, session: Session, topic: Topic, cut: Vector) -> list[Missing]:
+        """Deliver what is held back at or below a cut from which I go on; what comes back is given up with the rest."""
+        return []
 
     def takes(self, message: Message) -> bool:
         """Whether there is room for it, or no need to hold it back."""

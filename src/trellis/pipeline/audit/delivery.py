@@ -9,6 +9,7 @@ from pyspark.sql import functions as F
 
 from trellis.pipeline.audit.columns import (
     AT_PLACE,
+    MESSAGE,
     ORIGIN,
     PLACE,
     carried,
@@ -82,8 +83,8 @@ def owed_to(subscriber: DataFrame, said: DataFrame, quiet: bool) -> tuple[DataFr
 
 
 def meanwhile(cuts: str) -> Column:
-    """Whether a node was cut off between a publication and a subscriber's leaving."""
-    overlap = F.exists(cuts, lambda cut: (cut["low"] < F.col("left")) & (cut["high"] > F.col("published")))
+    """Whether a node was cut off before a message was settled."""
+    overlap = F.exists(cuts, lambda cut: (cut["low"] < F.col("settled")) & (cut["high"] > F.col("published")))
     return F.coalesce(overlap, F.lit(False))
 
 
@@ -151,7 +152,7 @@ def copies_of(trace: DataFrame) -> DataFrame:
     return came.unionByName(of_kind(trace, "skip").select(*cells, F.lit(-1).alias("copies")))
 
 
-def stuck(trace: DataFrame, subscribers: DataFrame, work: Path) -> DataFrame:
+def stuck(trace: DataFrame, said: DataFrame, subscribers: DataFrame, work: Path) -> DataFrame:
     """A message that came and is still held back when nothing is left to happen; or no confirmation ever came.
 
     Copies and deliveries of a message at a node meet in one aggregate, not in a join.
@@ -177,7 +178,7 @@ def stuck(trace: DataFrame, subscribers: DataFrame, work: Path) -> DataFrame:
         .where("NOT delivered AND copies > 0")
         .join(F.broadcast(ends), "run")
     )
-    held_back = in_gaps(waiting, gaps_in(trace), "left_anti")
+    held_back = in_gaps(of_the_living(waiting, trace, said), gaps_in(trace), "left_anti")
     back = (" received ", name(), " at ", F.col("at"), " and still holds it back at the end, ", F.col("end"))
     unconfirmed = standing.where("confirmed IS NULL").select(
         *PLACE, *(F.col(f"since_{cell}").alias(cell) for cell in ("at", "source", "incarnation", "seq"))
@@ -186,3 +187,11 @@ def stuck(trace: DataFrame, subscribers: DataFrame, work: Path) -> DataFrame:
     return witnesses("stuck", held_back, "node ", F.col("node"), *back).unionByName(
         witnesses("stuck", unconfirmed, "node ", F.col("node"), *never)
     )
+
+
+def of_the_living(waiting: DataFrame, trace: DataFrame, said: DataFrame) -> DataFrame:
+    """Without what a crashed source had not settled: what it follows may have died with it."""
+    dead = of_kind(trace, "crash").select("run", "source", "incarnation", F.lit(True).alias("dead")).distinct()
+    settled = said.where("settled IS NOT NULL").select(*MESSAGE, F.lit(True).alias("done"))
+    known = waiting.join(F.broadcast(dead), ["run", "source", "incarnation"], "left").join(settled, MESSAGE, "left")
+    return known.where("dead IS NULL OR done IS NOT NULL").drop("dead", "done")

@@ -11,7 +11,7 @@ Departs:  no `first_rec`: a dependency at or below the cut counts as satisfied, 
 from __future__ import annotations
 
 from trellis.machine import Place
-from trellis.protocols.layers import START_CUT, Ordering, Session
+from trellis.protocols.layers import START_CUT, Missing, Ordering, Session
 from trellis.words import Barrier, Message, MessageId, Origin, Topic, Vector
 
 KNOWN_MAX = 4096
@@ -24,6 +24,7 @@ class Causal(Ordering):
     source = "Prakash, Raynal, Singhal 1996; VCube-PS section 3.2"
     audits = ("creation", "duplicate", "uninvited", "fifo", "causal", "lost", "stuck")
     needs = frozenset({START_CUT})
+    wants_closed_cuts = True
 
     def __init__(self, place: Place) -> None:
         super().__init__(place)
@@ -68,6 +69,20 @@ class Causal(Ordering):
         parked, upto = self.parked[topic], session.delivered[origin]
         for id in sorted(id for id in parked if id.origin == origin and id.seq <= upto):
             self.deliver_ready(session, parked, self.freed(parked, id))
+
+    def clear_below(self, session: Session, topic: Topic, cut: Vector) -> list[Missing]:
+        """All of it is given up: it may follow something lost that followed something else here, so its order is not
+        known.
+        """
+        parked, dropped = self.parked[topic], []
+        for id in sorted(parked):
+            for m in [m for m in parked[id] if m.last <= cut.get(m.id.origin, 0)]:
+                parked[id].remove(m)
+                self.hold(m, -1)
+                dropped.append((m.id.origin, m.id.seq, m.last))
+            if not parked[id]:
+                del parked[id]
+        return sorted(dropped)
 
     def freed(self, parked: dict[MessageId, list[Message]], id: MessageId) -> list[Message]:
         """What was parked on this one."""

@@ -7,7 +7,7 @@ Assumes:  numbers without gaps per origin and topic, and a start cut for a joine
 from __future__ import annotations
 
 from trellis.machine import Place
-from trellis.protocols.layers import GAPLESS, START_CUT, Ordering, Session
+from trellis.protocols.layers import GAPLESS, START_CUT, Missing, Ordering, Session
 from trellis.words import Message, Origin, Topic, Vector
 
 
@@ -44,3 +44,12 @@ class Fifo(Ordering):
             self.hold(next_one, -1)
             self.deliver_and_remember(session, next_one)
             following = next_one.last + 1
+
+    def clear_below(self, session: Session, topic: Topic, cut: Vector) -> list[Missing]:
+        """What came after a hole may be delivered now that the hole is told."""
+        ahead = self.ahead[topic]
+        for origin, seq in sorted(key for key in ahead if key[1] <= cut.get(key[0], 0)):
+            message = ahead.pop((origin, seq))
+            self.hold(message, -1)
+            self.deliver_and_remember(session, message)
+        return []

@@ -159,8 +159,8 @@ class VCube(Waves):
         state.phase = IN
         state.seen = Seen(cut)
         self.repair.begin(topic, cut)
-        self.introduce(topic)
         self.repair.stir(topic)
+        self.introduce(topic)
         self.above.joined(topic, cut)
         early, state.early = state.early, []
         for message in early:
@@ -414,15 +414,15 @@ class VCube(Waves):
         topic = told.id.topic
         state = self.topics.get(topic)
         if state is not None:
-            unheard = told.rank.newer_than(state.view.ranks.get(sender))
             was_in = sender in state.view.members
+            unheard = told.rank.newer_than(state.view.ranks.get(sender))
             state.view.update([told.rank])
             if unheard and self.repair.delay:
-                self.tell_state(sender, topic)  # then it may not have heard of me either
+                self.tell_state(sender, topic, reply=True)  # then it may not have heard of me either
             if was_in and sender not in state.view.members:  # I took it for a neighbour, and told nobody else
                 self.repair.stir(topic)
                 self.try_again(topic, state)
-        elif told.vector is not None:  # it takes me for a member, and missed that I left
+        elif told.vector is not None and not told.reply:  # it takes me for a member, and missed that I left
             self.send(sender, State(self.state_id(topic), self.rank(topic), None, False, True))
         self.repair.compare(sender, state, told)
 

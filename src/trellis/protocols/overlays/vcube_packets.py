@@ -100,7 +100,8 @@ class Fill(Packet, frozen=True, gc=False, tag="F"):
     """What the receiver lacked, as its State showed."""
 
     messages: tuple[Message, ...]  # type: ignore[misc]
-    gone: Vector  # up to these numbers the sender cannot help
+    gone: Vector  # up to these numbers, which it has delivered, the sender cannot help
+    cut: Vector  # then, all that it has delivered: whoever gives them up must begin anew from there
     more: bool  # it has more than this: ask again
     kind: ClassVar[str] = "FILL"
 

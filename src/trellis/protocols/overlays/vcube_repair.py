@@ -38,7 +38,7 @@ class Repair:
         self.told: dict[Topic, set[NodeId]] = {}  # restless topics -> who was told since; membership tests only
         self.turn = 0
         self.armed = False
-        self.refused: dict[tuple[Topic, Origin], dict[NodeId, int]] = {}  # who cannot help me, and up to which number
+        self.refused: dict[tuple[Topic, Origin], dict[NodeId, Fill]] = {}  # who cannot help me, and what it said
 
     def begin(self, topic: Topic, cut: Vector) -> None:
         if self.delay:
@@ -115,10 +115,11 @@ class Repair:
             if given and (len(given) >= self.batch or size > FILL_BYTES_MAX):
                 break
             given.append(message)
-        gone = self.log.gone(topic, vector)
+        knows = self.overlay.knows(topic)
+        gone = {o: seq for o, seq in self.log.gone(topic, vector).items() if seq <= knows.get(o, 0)}
         if given or gone or asked:
-            id = self.overlay.state_id(topic)
-            self.overlay.send(sender, Fill(id, tuple(given), gone, len(given) < len(found)))
+            id, cut = self.overlay.state_id(topic), knows if gone else {}
+            self.overlay.send(sender, Fill(id, tuple(given), gone, cut, len(given) < len(found)))
 
     def upon_fill(self, sender: NodeId, fill: Fill) -> None:
         topic = fill.id.topic
@@ -136,21 +137,31 @@ class Repair:
             if seq > state.seen.upto.get(origin, 0):
                 self.refused.setdefault((topic, origin), {})
         for origin in [origin for t, origin in self.refused if t == topic]:
-            self.refused[topic, origin][sender] = fill.gone.get(origin, NEVER_HAD)
+            self.refused[topic, origin][sender] = fill
             self.ask_another(state, topic, origin)
 
     def ask_another(self, state: Membership, topic: Topic, origin: Origin) -> None:
-        """Ask the next member that was not asked yet. When none is left, what is missing is a gap."""
-        refused, upto = self.refused[topic, origin], state.seen.upto.get(origin, 0)
-        lost = min(refused.values())
+        """Ask the next member that was not asked yet. When none is left, what is missing is given up."""
+        refused = self.refused[topic, origin]
+        upto = state.seen.upto.get(origin, 0)
+        least = min(refused.values(), key=lambda fill: fill.gone.get(origin, NEVER_HAD))
+        lost = least.gone.get(origin, NEVER_HAD)
         others = [j for j in sorted(state.view.members) if j not in refused and j != self.overlay.me]
         if others and lost > upto:
             self.overlay.tell_state(others[0], topic, asks=True)
             return
         del self.refused[topic, origin]
         if upto < lost < NEVER_HAD:
-            floor = self.log.floor[topic]
-            floor[origin] = max(lost, floor.get(origin, 0))
-            for first, last in state.seen.give_up(origin, lost):
-                self.overlay.above.lacks(topic, origin, first, last)
-            self.stir(topic)
+            self.give_up(state, topic, least.cut if self.overlay.above.wants_closed_cuts else {origin: lost})
+
+    def give_up(self, state: Membership, topic: Topic, cut: Vector) -> None:
+        """Nobody has it any more. What it followed is not known either: an order that needs it begins anew from a cut
+        that is closed, as a joiner does.
+        """
+        floor, missing = self.log.floor[topic], []
+        for origin, seq in sorted(cut.items()):
+            if origin != self.overlay.origin and seq > state.seen.upto.get(origin, 0):
+                floor[origin] = max(seq, floor.get(origin, 0))
+                missing += [(origin, first, last) for first, last in state.seen.give_up(origin, seq)]
+        self.overlay.above.lacks(topic, cut, missing)
+        self.stir(topic)

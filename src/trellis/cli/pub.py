@@ -1,0 +1,80 @@
+"""trellis pub: lines of standard input become messages of a topic."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+from collections.abc import AsyncIterator
+from contextlib import suppress
+from threading import Thread
+from typing import Annotated
+
+import typer
+
+from trellis.cli.attach import DirOption, Door, KeysOption, NameOption, NodeOption, PlaintextOption, door
+from trellis.cli.command import example
+
+EPILOG = example(
+    "echo hello | trellis pub news --dir out/cluster",
+    "trellis pub news --confirm --node trellis://10.0.0.1:7000 --keys keys --name writer < lines.txt",
+)
+CHUNK = 1 << 16  # bytes of a read: the lines in them travel together
+
+
+def command(
+    topic: Annotated[str, typer.Argument(metavar="TOPIC", help="What to publish on.")],
+    order: Annotated[str, typer.Option(help="unordered, fifo or causal; all who use a topic share one.")] = "causal",
+    confirm: Annotated[
+        bool, typer.Option("--confirm", help="Go on only when every confirmed subscriber has what was read.")
+    ] = False,
+    node: NodeOption = None,
+    directory: DirOption = None,
+    keys: KeysOption = None,
+    name: NameOption = None,
+    plaintext: PlaintextOption = False,
+) -> int:
+    """Publish a message for each line of standard input, and say how many were accepted."""
+    from trellis.live.serve import run
+
+    run(publish(door(node, directory, keys, name, plaintext), topic, order, confirm))
+    return 0
+
+
+async def publish(at: Door, topic: str, order: str, confirm: bool) -> None:
+    accepted = 0
+    try:
+        async with at.connect() as client:
+            async for batch in lines_of(sys.stdin.fileno()):
+                await client.publish_many(topic, batch, confirm=confirm, order=order)
+                accepted += len(batch)
+    finally:  # also when it is cut short: what was accepted stays accepted
+        print(f"{accepted:,} messages {'confirmed' if confirm else 'accepted'} on {topic!r}", flush=True)
+
+
+async def lines_of(source: int) -> AsyncIterator[list[bytes]]:
+    """Whole lines, as many as one read brought, without their ends. The last one may have none."""
+    from trellis.errors import LocalProtocolError
+    from trellis.live.frames import BUNDLE_MAX
+
+    chunks: asyncio.Queue[bytes] = asyncio.Queue(4)
+    loop = asyncio.get_running_loop()
+
+    def read() -> None:
+        """In a thread that nobody waits for: a terminal may never say anything again."""
+        with suppress(RuntimeError, OSError):  # the loop has ended
+            chunk = b"x"
+            while chunk:
+                chunk = os.read(source, CHUNK)
+                asyncio.run_coroutine_threadsafe(chunks.put(chunk), loop).result()
+
+    Thread(target=read, daemon=True).start()
+    rest = b""
+    while chunk := await chunks.get():
+        *lines, rest = (rest + chunk).split(b"\n")
+        if len(rest) > BUNDLE_MAX:
+            raise LocalProtocolError(f"a line of more than {BUNDLE_MAX} bytes: a message cannot be longer; cut it")
+        if lines:
+            yield lines
+    if rest:
+        yield [rest]

@@ -1,0 +1,106 @@
+"""trellis sub: the messages of a topic, a line each."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import json
+import sys
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from trellis.cli.attach import DirOption, Door, KeysOption, NameOption, NodeOption, PlaintextOption, door
+from trellis.cli.command import example
+
+if TYPE_CHECKING:
+    from trellis.live.subscription import Batch, Event, Gap
+
+EPILOG = example("trellis sub news --dir out/cluster", "trellis sub news --json --count 10 --node trellis://[::1]:7000")
+
+
+def command(
+    topic: Annotated[str, typer.Argument(metavar="TOPIC", help="What to read.")],
+    order: Annotated[str, typer.Option(help="unordered, fifo or causal; all who use a topic share one.")] = "causal",
+    as_json: Annotated[bool, typer.Option("--json", help="A JSON object per line: source, seq, payload.")] = False,
+    count: Annotated[int | None, typer.Option(help="End after so many messages.", min=1)] = None,
+    node: NodeOption = None,
+    directory: DirOption = None,
+    keys: KeysOption = None,
+    name: NameOption = None,
+    plaintext: PlaintextOption = False,
+) -> int:
+    """Print the messages of a topic as they come, until Ctrl-C. A gap is a line of its own on standard error.
+
+    Into a pipe or a file payloads go as they are; on a terminal, characters that it would obey are written out.
+    """
+    from trellis.live.serve import run
+
+    run(read(door(node, directory, keys, name, plaintext), topic, order, as_json, count))
+    return 0
+
+
+async def read(at: Door, topic: str, order: str, as_json: bool, count: int | None) -> None:
+    from trellis.live.serve import first_of, heed_signals
+
+    asked = heed_signals()
+    reading = asyncio.create_task(show(at, topic, order, as_json, count))
+    await first_of(reading, asked)
+    if not reading.done():
+        reading.cancel()
+        await asyncio.wait([reading])
+    if not reading.cancelled():
+        reading.result()
+
+
+async def show(at: Door, topic: str, order: str, as_json: bool, count: int | None) -> None:
+    from trellis.live.subscription import Gap
+
+    async with at.connect() as client, await client.subscribe(topic, order=order) as subscription:
+        print(f"subscribed to {topic!r} in {order} order at {at.url}", file=sys.stderr, flush=True)
+        left = count
+        async for item in subscription.batches():
+            if isinstance(item, Gap):
+                tell_gap(item, as_json)
+                continue
+            events = item.events()[:left]
+            sys.stdout.buffer.write(b"".join(line(event, as_json) for event in events))
+            sys.stdout.buffer.flush()
+            if left is not None:
+                left -= len(events)
+                if left == 0:
+                    return
+
+
+def line(event: Event, as_json: bool) -> bytes:
+    if as_json:
+        return written({**of_whom(event), **payload_of(event.payload), "tags": event.tags})
+    if not sys.stdout.isatty():
+        return event.payload + b"\n"
+    text = event.payload.decode(errors="backslashreplace")
+    return "".join(c if c.isprintable() or c == "\t" else ascii(c)[1:-1] for c in text).encode() + b"\n"
+
+
+def payload_of(payload: bytes) -> dict[str, str]:
+    try:
+        return {"payload": payload.decode()}
+    except UnicodeDecodeError:
+        return {"payload_base64": base64.b64encode(payload).decode()}
+
+
+def tell_gap(gap: Gap, as_json: bool) -> None:
+    if as_json:
+        sys.stdout.buffer.write(written({**of_whom(gap), "gap": gap.count, "why": gap.why}))
+        sys.stdout.buffer.flush()
+        return
+    numbers = f"{gap.seq} to {gap.seq + gap.count - 1}" if gap.count > 1 else f"{gap.seq}"
+    whom = f"place {gap.source}, incarnation {gap.incarnation}"
+    print(f"GAP: {gap.count:,} messages of {whom} do not come ({numbers}): {gap.why}", file=sys.stderr, flush=True)
+
+
+def of_whom(item: Event | Batch | Gap) -> dict[str, Any]:
+    return {"topic": item.topic, "source": item.source, "incarnation": item.incarnation, "seq": item.seq}
+
+
+def written(value: dict[str, Any]) -> bytes:
+    return json.dumps(value).encode() + b"\n"

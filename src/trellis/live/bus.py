@@ -1,0 +1,63 @@
+"""What a program does with topics, wherever its node is: a `Node` of its own, or a `Client` of another process.
+
+Promises: `subscribe` returns when the subscription stands: every later message comes, or is told as a gap. `publish`
+          returns when the node has accepted the message, with `confirm=True` when every confirmed subscriber has it.
+          What is published in one turn of the loop travels together. Messages of one program on one topic keep the
+          order in which the calls were made.
+Assumes:  one event loop: not to be called from other threads (see sync.py for scripts).
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable
+
+import msgspec
+
+from trellis.errors import LocalProtocolError
+from trellis.live.subscription import Subscription
+from trellis.protocols import ORDERINGS
+from trellis.words import LEVELS_MAX, TOPIC_MAX, Topic
+
+ORDER = "causal"  # unless another one is asked for
+
+
+class Bus(ABC):
+    """Topics to publish on and to subscribe to. A program that takes a `Bus` runs with a `Node` and with a `Client`."""
+
+    @abstractmethod
+    async def subscribe(self, topic: Topic, order: str = ORDER) -> Subscription:
+        """Events of a topic, from now on. All subscribers of a topic share one order."""
+
+    @abstractmethod
+    async def unsubscribe(self, topic: Topic) -> None:
+        """End all subscriptions of this program to a topic; what it published before still goes out."""
+
+    @abstractmethod
+    async def publish_many(
+        self, topic: Topic, payloads: Iterable[bytes], confirm: bool = False, order: str | None = None
+    ) -> None:
+        """Publish payloads, in this order. The order of the topic need not be said where its subscription stands."""
+
+    async def publish(self, topic: Topic, payload: bytes, confirm: bool = False, order: str | None = None) -> None:
+        """Publish one payload. Without a subscription the program takes part in the topic without reading it."""
+        await self.publish_many(topic, (payload,), confirm, order)
+
+
+def check(topic: Topic, order: str) -> None:
+    """A topic and an order that can be had."""
+    if order not in ORDERINGS:
+        raise LocalProtocolError(f"order {order!r}: no such order; there are {', '.join(ORDERINGS)}")
+    try:
+        if len(msgspec.convert(topic, Topic).encode()) <= TOPIC_MAX:
+            return
+    except (msgspec.ValidationError, UnicodeEncodeError):
+        pass
+    raise LocalProtocolError(
+        f"topic {topic!r:.80}: it must be text of 1 to {TOPIC_MAX} bytes, without control characters, "
+        f"of at most {LEVELS_MAX} parts between dots; choose another"
+    )
+
+
+def other_order(topic: Topic, has: str, wanted: str) -> LocalProtocolError:
+    return LocalProtocolError(f"topic {topic!r}: its order is {has}, not {wanted}; all of its subscribers share one")

@@ -1,0 +1,290 @@
+"""A cluster of processes on this machine: started, harmed and stopped, for `trellis cluster`, the demo and tests.
+
+    with Cluster.create(directory, nodes=4) as cluster:     # mTLS: keys are made in directory/keys
+        cluster.up()                                        # every node sees all others when this returns
+        node = cluster.nodes[0]
+        async with trellis.connect(f"trellis://{node.address}", **cluster.credentials) as client: ...
+        cluster.kill(2)                                     # kill -9
+        cluster.restart(2)                                  # comes back with its data: same place, next incarnation
+        cluster.restart(3, keep=False)                      # comes back as new
+        cluster.pause(1); cluster.resume(1)                 # SIGSTOP, SIGCONT
+        cluster.stop(0)                                     # SIGTERM: in good order, keeps its place
+        cluster.await_seen()                                # until all that run see each other
+    # the end of the block stops all; then `trellis audit directory`
+
+Promises: `directory/cluster.json` says at any time which processes run, so that another program can open the cluster.
+          Each node has its log, data and trace in `directory/node-XX/`.
+Assumes:  one program at a time changes a cluster. Calls wait: within an event loop, use `asyncio.to_thread`.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import time
+import urllib.request
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from types import TracebackType
+from typing import TypedDict
+
+import msgspec
+from prometheus_client.parser import text_string_to_metric_families
+
+from trellis.errors import ClusterError
+from trellis.live import keys
+from trellis.live.processes import PAUSE, await_ready, await_state, born, send, spawn, state_of
+
+FILE = "cluster.json"
+KEYS, LOG, DATA, TRACE = "keys", "log", "data", "trace"
+CLIENT = "client"  # the name of the certificate for pub, sub and status
+NODES_MAX = 1000
+LOOPBACK = "127.0.0.1:0"
+READY_MAX = 60.0  # seconds for a process to be a member
+SEEN_MAX = 60.0  # seconds for all to see all
+ENDED_MAX = 15.0  # seconds to end in good order
+
+
+class Credentials(TypedDict):
+    keys: Path | None
+    name: str | None
+    plaintext: bool
+
+
+class Entry(msgspec.Struct):
+    """One node, as cluster.json has it."""
+
+    name: str
+    directory: str  # within the cluster's
+    pid: int = 0  # 0: not started, or stopped
+    born: str = ""
+    place: int = -1
+    incarnation: int = -1
+    address: str = ""
+    metrics: str = ""
+
+    @property
+    def state(self) -> str:
+        """running, stopped, or dead."""
+        return state_of(self.pid, self.born)
+
+    def send(self, number: signal.Signals) -> None:
+        send(self.pid, self.born, number)
+
+    def await_state(self, state: str, patience: float) -> bool:
+        return await_state(self.pid, self.born, state, time.monotonic() + patience)
+
+
+class Known(msgspec.Struct):
+    """What cluster.json holds."""
+
+    plaintext: bool
+    keys: str
+    trace: bool
+    nodes: list[Entry]
+
+
+class Cluster:
+    """N nodes on loopback."""
+
+    def __init__(self, directory: Path, known: Known) -> None:
+        self.directory = directory
+        self.known = known
+        self.nodes = known.nodes
+
+    @classmethod
+    def create(
+        cls, directory: Path, nodes: int, plaintext: bool = False, keys: Path | None = None, trace: bool = True
+    ) -> Cluster:
+        """A new cluster in a new directory, not started yet. With `keys`, there must be certificates of all names."""
+        if (directory / FILE).exists():
+            raise ClusterError(f"{directory}: there is a cluster already; open it, or give a new directory")
+        if not 1 <= nodes <= NODES_MAX:
+            raise ClusterError(f"nodes = {nodes}: from 1 to {NODES_MAX} on one machine")
+        if plaintext and keys is not None:
+            raise ClusterError(f"keys {keys} and plaintext: one of them")
+        entries = [Entry(name := f"node-{index:02}", name) for index in range(nodes)]
+        where = "" if plaintext else str(keys.absolute()) if keys is not None else KEYS
+        made = cls(directory, Known(plaintext, where, trace, entries))
+        try:
+            directory.mkdir(parents=True, exist_ok=True)
+            if where == KEYS:
+                make_keys(directory / KEYS, [entry.name for entry in entries])
+            made.write()
+        except OSError as error:
+            raise ClusterError(f"{directory}: cannot be written ({error.strerror}); give another directory") from None
+        return made
+
+    @classmethod
+    def open(cls, directory: Path) -> Cluster:
+        """One that was made before."""
+        path = directory / FILE
+        try:
+            return cls(directory, msgspec.json.decode(path.read_bytes(), type=Known))
+        except OSError as error:
+            raise ClusterError(f"{path}: {error.strerror}; start one with `trellis cluster up --dir DIR`") from None
+        except msgspec.DecodeError as error:
+            raise ClusterError(f"{path}: not a cluster's ({error}); give the directory of a cluster") from None
+
+    def __enter__(self) -> Cluster:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.down()
+
+    @property
+    def keys(self) -> Path | None:
+        """Where the certificates are; None in plaintext."""
+        return None if self.known.plaintext else self.directory / self.known.keys
+
+    @property
+    def credentials(self) -> Credentials:
+        """What a client gives to `trellis.connect` beside the address."""
+        if self.keys is None:
+            return {"keys": None, "name": None, "plaintext": True}
+        return {"keys": self.keys, "name": CLIENT, "plaintext": False}
+
+    @property
+    def running(self) -> list[Entry]:
+        return [node for node in self.nodes if node.state == "running"]
+
+    # All of them
+
+    def up(self, progress: Callable[[int], None] = lambda _: None) -> None:
+        """Start all, and wait until all see all. If that fails, none is left behind."""
+        if any(node.state != "dead" for node in self.nodes):
+            raise ClusterError(f"{self.directory}: it runs already; see `trellis cluster status`")
+        try:
+            self.start(self.nodes[:1], None)
+            progress(1)
+            self.start(self.nodes[1:], self.nodes[0].address, lambda done: progress(1 + done))
+            self.await_seen()
+        except BaseException:
+            self.down(patience=2.0)
+            raise
+
+    def down(self, patience: float = ENDED_MAX) -> list[Entry]:
+        """End all in good order; those that did not end in time are killed, and come back."""
+        limit = time.monotonic() + patience
+        for node in self.nodes:
+            node.send(signal.SIGTERM)
+            node.send(signal.SIGCONT)
+        late = [node for node in self.nodes if not node.await_state("dead", limit - time.monotonic())]
+        for node in late:
+            node.send(signal.SIGKILL)
+            node.await_state("dead", ENDED_MAX)
+        for node in self.nodes:
+            node.pid = 0
+        self.write()
+        return late
+
+    def await_seen(self, patience: float = SEEN_MAX) -> None:
+        """Until each that runs has links to all others that run."""
+        limit = time.monotonic() + patience
+        while unseen := self.unseeing():
+            if time.monotonic() > limit:
+                raise ClusterError(f"{unseen[0].name}: it does not see all others within {patience:g} s; see its log")
+            time.sleep(PAUSE)
+
+    def unseeing(self) -> list[Entry]:
+        running = self.running
+        return [node for node in running if measured(node).get("trellis_members_reached", -1) < len(running) - 1]
+
+    # One of them
+
+    def kill(self, index: int) -> None:
+        """kill -9."""
+        node = self.nodes[index]
+        node.send(signal.SIGKILL)
+        node.await_state("dead", ENDED_MAX)
+
+    def stop(self, index: int, patience: float = ENDED_MAX) -> None:
+        """SIGTERM, and wait."""
+        node = self.nodes[index]
+        node.send(signal.SIGTERM)
+        if not node.await_state("dead", patience):
+            raise ClusterError(f"{node.name}: it has not ended within {patience:g} s; see its log")
+
+    def pause(self, index: int) -> None:
+        """SIGSTOP."""
+        self.nodes[index].send(signal.SIGSTOP)
+        self.nodes[index].await_state("stopped", ENDED_MAX)
+
+    def resume(self, index: int) -> None:
+        """SIGCONT."""
+        self.nodes[index].send(signal.SIGCONT)
+        self.nodes[index].await_state("running", ENDED_MAX)
+
+    def restart(self, index: int, keep: bool = True) -> Entry:
+        """Start one that does not run: with its data, or as a new node that has only the name."""
+        node = self.nodes[index]
+        if node.state != "dead":
+            raise ClusterError(f"{node.name}: it is {node.state}; stop or kill it first")
+        if not keep:  # a directory of its own: its trace begins with incarnation 0 again
+            lives = sum(path.is_dir() for path in self.directory.glob(f"{node.name}*"))
+            node.directory = f"{node.name}.{lives}"
+        others = [other.address for other in self.running]
+        self.start([node], others[0] if others else None)
+        return node
+
+    # How
+
+    def start(self, nodes: Iterable[Entry], join: str | None, progress: Callable[[int], None] = lambda _: None) -> None:
+        """Start them all at once; who joins does so at `join`."""
+        started: list[tuple[Entry, subprocess.Popen[bytes], Path]] = []
+        try:
+            for node in nodes:
+                place = self.directory / node.directory
+                place.mkdir(exist_ok=True)
+                process = spawn(self.arguments(node, join), place / LOG)
+                node.pid, node.born = process.pid, born(process.pid)
+                started.append((node, process, place / LOG))
+            for done, (node, process, log) in enumerate(started, 1):
+                ready = await_ready(process, log, READY_MAX)
+                node.place, node.incarnation = ready.place, ready.incarnation
+                node.address, node.metrics = ready.address, ready.metrics
+                progress(done)
+        except OSError as error:
+            raise ClusterError(f"{self.directory}: {error.strerror}; give another directory") from None
+        finally:
+            self.write()
+
+    def arguments(self, node: Entry, join: str | None) -> list[str]:
+        place = self.directory / node.directory
+        found = ["--listen", LOOPBACK, "--metrics", LOOPBACK, "--data", str(place / DATA)]
+        found += ["--plaintext"] if self.keys is None else ["--keys", str(self.keys), "--name", node.name]
+        found += ["--trace", str(place / TRACE)] if self.known.trace else []
+        return found + (["--join", join] if join is not None else [])
+
+    def write(self) -> None:
+        """All of it or nothing: others may read it meanwhile."""
+        new = self.directory / f"{FILE}.new"
+        new.write_bytes(msgspec.json.format(msgspec.json.encode(self.known)) + b"\n")
+        os.replace(new, self.directory / FILE)
+
+
+def make_keys(directory: Path, names: Iterable[str]) -> None:
+    keys.init(directory)
+    for name in names:
+        keys.issue(directory, name)
+    keys.issue(directory, CLIENT, client=True)
+
+
+def measured(node: Entry, patience: float = 2.0) -> dict[str, float]:
+    """What its endpoint shows of numbers without labels; nothing if it does not answer."""
+    if not node.metrics:
+        return {}
+    try:
+        with urllib.request.urlopen(f"http://{node.metrics}/metrics", timeout=patience) as answer:
+            text = answer.read().decode()
+    except (OSError, ValueError):
+        return {}
+    return {
+        sample.name: sample.value
+        for family in text_string_to_metric_families(text)
+        for sample in family.samples
+        if not sample.labels
+    }

@@ -1,0 +1,144 @@
+"""What a node shows to Prometheus: one endpoint, and nothing to pay for until it is read.
+
+Promises: numbers are read when somebody asks, on the node's own loop, so that they fit together. Whoever asks slowly
+          holds up other askers for `REQUEST_MAX` seconds, never the node.
+Assumes:  whoever reaches the address may read it: it is plain HTTP, so listen on loopback, or behind a proxy.
+Departs:  closed links and refused frames are counted for the whole process; `trellis node` runs one node in it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+from threading import Thread
+from typing import TYPE_CHECKING, Any
+from wsgiref.simple_server import WSGIRequestHandler, WSGIServer, make_server
+
+from prometheus_client import CollectorRegistry, make_wsgi_app
+from prometheus_client.metrics_core import CounterMetricFamily, GaugeMetricFamily, InfoMetricFamily, Metric
+from prometheus_client.registry import Collector
+
+from trellis.errors import NetworkError
+from trellis.live import closings
+from trellis.live.status import queued
+from trellis.live.transport import looked_up, written
+
+if TYPE_CHECKING:
+    from trellis.live.api import Node
+
+REQUEST_MAX = 2.0  # seconds for a request to come in
+ANSWER_MAX = 5.0  # seconds for a busy loop to come to it
+POLL = 0.2  # seconds after which a server sees that it is to end
+
+
+class Gauges(Collector):
+    """Reads one node."""
+
+    def __init__(self, node: Node) -> None:
+        self.node = node
+        self.loop = asyncio.get_running_loop()
+
+    def collect(self) -> Iterator[Metric]:
+        """Called in the endpoint's thread."""
+        yield from asyncio.run_coroutine_threadsafe(self.read(), self.loop).result(ANSWER_MAX)
+
+    async def read(self) -> list[Metric]:
+        node, tally = self.node, self.node.host.tally
+        courses = [(node.host.machines[course.stack], course) for course in node.courses.values()]
+        topics = [overlay.topics.get(course.topic) for machine, course in courses if (overlay := overlay_of(machine))]
+        members = node.members.roster.present()
+        readers = [reader for _, course in courses for reader in course.readers]
+        who = InfoMetricFamily("trellis_node", "Who this is.")
+        life = {"place": str(node.place), "incarnation": str(node.incarnation), "address": node.address}
+        who.add_metric([], {**life, "name": node.name})
+        queues = GaugeMetricFamily("trellis_queued_bytes", "Not yet sent, by place of the peer.", labels=["peer"])
+        for member in members:
+            if member.place != node.place:
+                queues.add_metric([str(member.place)], queued(node, member.place))
+        gaps = CounterMetricFamily("trellis_gaps", "Messages told as gaps, by reason.", labels=["why"])
+        gaps.add_metric(["nobody had them"], tally.lacking)
+        gaps.add_metric(["slow reader"], tally.left_out)
+        closed = CounterMetricFamily("trellis_links_closed", "Connections that ended.", labels=["who"])
+        closed.add_metric(["accepted"], closings.OF_ACCEPTED.total)
+        closed.add_metric(["stranger"], closings.OF_STRANGERS.total)
+        return [
+            who,
+            CounterMetricFamily("trellis_published", "Messages published here.", tally.published),
+            CounterMetricFamily("trellis_settled", "Of those, every confirmed subscriber has them.", tally.settled),
+            CounterMetricFamily("trellis_delivered", "Messages delivered here.", tally.delivered),
+            gaps,
+            GaugeMetricFamily("trellis_topics", "Topics that this node takes part in.", len(courses)),
+            GaugeMetricFamily(
+                "trellis_waves_under_way",
+                "Waves of this node that are not answered yet.",
+                sum(len(topic.outstanding) for topic in topics if topic is not None),
+            ),
+            GaugeMetricFamily(
+                "trellis_messages_unsettled",
+                "Messages accepted here that somebody may not have yet.",
+                sum(course.outgoing.messages for _, course in courses),
+            ),
+            GaugeMetricFamily(
+                "trellis_reader_backlog",
+                "Messages that wait for readers of this node.",
+                sum(reader.messages for reader in readers),
+            ),
+            GaugeMetricFamily("trellis_members", "Members that have not left, this one too.", len(members)),
+            GaugeMetricFamily("trellis_members_reached", "Members with a link to here.", len(node.host.reached)),
+            CounterMetricFamily("trellis_suspicions", "Links lost without a goodbye.", tally.suspicions),
+            CounterMetricFamily("trellis_restores", "Links to members that came to stand.", tally.restores),
+            queues,
+            closed,
+            CounterMetricFamily("trellis_frames_refused", "Links ended for senseless bytes.", closings.refused()),
+        ]
+
+
+def overlay_of(machine: Any) -> Any:
+    return getattr(machine, "overlay", None)
+
+
+class Silent(WSGIRequestHandler):
+    """Says nothing on standard error, and does not wait for ever."""
+
+    timeout = REQUEST_MAX
+
+    def log_message(self, format: str, *args: Any) -> None:
+        pass
+
+
+class Quiet(WSGIServer):
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """An asker that went away, or a node that ended meanwhile: nobody waits for an answer."""
+
+
+class Endpoint:
+    """An HTTP server, and a thread of its own once it is to answer."""
+
+    def __init__(self, server: WSGIServer) -> None:
+        self.server = server
+        self.address = written(server.server_address)
+        self.thread: Thread | None = None
+
+    def begin(self) -> None:
+        self.thread = Thread(target=self.server.serve_forever, args=(POLL,), name="trellis-metrics", daemon=True)
+        self.thread.start()
+
+    async def close(self) -> None:
+        """Whoever asks at this moment still gets an answer."""
+        if self.thread is not None:
+            await asyncio.to_thread(self.server.shutdown)
+        self.server.server_close()
+
+
+async def show(node: Node, address: str) -> Endpoint:
+    """Serve /metrics of a node at `host:port`. It may be started after this, but before `begin`."""
+    host, port = await looked_up(address)
+    registry = CollectorRegistry()
+    registry.register(Gauges(node))
+    try:
+        server = make_server(host, port, make_wsgi_app(registry), Quiet, Silent)
+    except OSError as error:
+        raise NetworkError(
+            f"metrics at {address}: cannot be listened at ({error.strerror or error}); give another"
+        ) from None
+    return Endpoint(server)

@@ -1,0 +1,104 @@
+"""A node as a process: it runs until it is told to end.
+
+Promises: the first SIGINT or SIGTERM ends it in good order, the second at once. If that comes before it is ready,
+          nothing but the data directory is left behind.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import signal
+import sys
+from collections.abc import Callable, Coroutine
+from typing import Any
+
+import msgspec
+
+from trellis.live.api import Node
+from trellis.live.gauges import show
+
+INTERRUPTED = 130  # exit code
+
+log = logging.getLogger("trellis.live")
+
+
+class Ready(msgspec.Struct, frozen=True):
+    """What a node says of itself once it is a member."""
+
+    name: str
+    place: int
+    incarnation: int
+    address: str
+    cluster: str
+    metrics: str  # host:port, or nothing
+    pid: int
+
+
+async def serve(make: Callable[[], Node], metrics: str | None, leave: bool, tell: Callable[[Ready], None]) -> None:
+    """Run the node until a signal comes. `leave`: give the place back, though there is a data directory."""
+    asked = heed_signals()
+    node = make()
+    endpoint = await show(node, metrics) if metrics is not None else None
+    starting = asyncio.create_task(node.start())
+    await first_of(starting, asked)
+    if not starting.done():
+        starting.cancel()
+        await asyncio.wait([starting])
+        return
+    starting.result()
+    try:
+        if endpoint is not None:
+            endpoint.begin()
+        at = endpoint.address if endpoint is not None else ""
+        cluster = node.members.roster.cluster
+        tell(Ready(node.name, node.place, node.incarnation, node.address, cluster, at, os.getpid()))
+        await first_of(asyncio.create_task(node.stopped.wait()), asked)
+        if node.trouble is not None:
+            raise node.trouble
+        log.info("it is told to end")
+    finally:
+        if endpoint is not None:
+            await endpoint.close()
+        await node.stop(leave or None)
+    log.info("it has ended in good order")
+
+
+def heed_signals() -> asyncio.Event:
+    """Set by the first signal; the second one does not come back."""
+    asked = asyncio.Event()
+
+    def hear() -> None:
+        if asked.is_set():
+            os._exit(INTERRUPTED)
+        asked.set()
+
+    for number in (signal.SIGINT, signal.SIGTERM):
+        asyncio.get_running_loop().add_signal_handler(number, hear)
+    return asked
+
+
+async def first_of(task: asyncio.Task[Any], asked: asyncio.Event) -> None:
+    waiting = asyncio.create_task(asked.wait())
+    await asyncio.wait([task, waiting], return_when=asyncio.FIRST_COMPLETED)
+    waiting.cancel()
+
+
+def run(main: Coroutine[Any, Any, None]) -> None:
+    """On uvloop where it is installed."""
+    try:
+        import uvloop
+    except ImportError:
+        asyncio.run(main)
+        return
+    with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+        runner.run(main)
+
+
+def log_to_stderr(level: str) -> None:
+    lines = logging.StreamHandler(sys.stderr)
+    lines.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(message)s"))
+    ours = logging.getLogger("trellis")
+    ours.handlers[:] = [lines]
+    ours.setLevel(level.upper())

@@ -1,0 +1,315 @@
+"""A node's clients: programs in other processes that publish and subscribe over a link.
+
+Promises: a client's publishes on a topic are accepted in the order in which they came, and answered when they are;
+          what goes wrong is answered (`Failed`), never a closed link. A client that reads slowly gets gaps: past
+          `QUEUED_MAX` bytes on its link its subscriptions are not emptied, and they are bounded. When its link ends,
+          its subscriptions end, and the node leaves the topics that nobody else here reads or publishes on.
+Assumes:  a client keeps to `ASKED_MAX` requests and `ASKED_BYTES_MAX` bytes that were not answered. One that goes
+          beyond twice that, or says what clients do not say, is left.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import socket
+from collections import deque
+from collections.abc import Coroutine
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from trellis.errors import AlreadySubscribed, LocalProtocolError, NotSubscribed, TrellisError
+from trellis.live.codec import Bundle, OutOfPlace
+from trellis.live.frames import (
+    ASKED_BYTES_MAX,
+    ASKED_MAX,
+    FRAME_MAX,
+    VERSION,
+    AskStatus,
+    Attach,
+    Attached,
+    Bye,
+    Done,
+    Event,
+    Failed,
+    Frame,
+    Gap,
+    Publish,
+    Refused,
+    Settled,
+    Status,
+    Subscribe,
+    Unsubscribe,
+    said,
+)
+from trellis.live.outgoing import Outgoing
+from trellis.live.subscription import Batch, Subscription
+from trellis.live.transport import Link
+from trellis.words import Topic
+
+if TYPE_CHECKING:
+    from trellis.live.api import Node
+
+log = logging.getLogger("trellis.live")
+
+CLIENTS_MAX = 1024  # of one node
+TOPICS_MAX = 4096  # that one client reads or publishes on
+QUEUED_MAX = 4 << 20  # bytes on their way to a client, before its subscriptions wait
+SILENCE = (5, 2, 5)  # seconds before the system asks whether the other end is there, between two asks, and how often
+
+
+class Sessions:
+    """All clients of one node."""
+
+    def __init__(self, node: Node) -> None:
+        self.node = node
+        self.open: dict[Link, Session] = {}
+        self.farewells: set[asyncio.Task[None]] = set()  # clients that have gone, while their topics are left
+
+    def attach(self, link: Link) -> Session:
+        return Session(self, link)
+
+    def close(self, reason: str) -> None:
+        for session in list(self.open.values()):
+            session.leave(reason)
+
+
+class Reading:
+    """One subscription of a client, from when it asks for it."""
+
+    def __init__(self) -> None:
+        self.bringing: asyncio.Task[None] | None = None
+        self.over = False
+
+    def end(self) -> None:
+        self.over = True
+        if self.bringing is not None:
+            self.bringing.cancel()
+
+
+class Session:
+    """One client: the owner of its link."""
+
+    def __init__(self, sessions: Sessions, link: Link) -> None:
+        self.sessions = sessions
+        self.node = sessions.node
+        self.link = link
+        self.readings: dict[Topic, Reading] = {}
+        self.topics: dict[Topic, deque[Publish]] = {}  # that it has to do with, and what waits to be accepted there
+        self.asked = 0  # requests without an answer
+        self.asked_bytes = 0
+        self.tasks: set[asyncio.Task[None]] = set()
+        self.room = asyncio.Event()  # on the link
+
+    # From the link
+
+    def opened(self, link: Link) -> None:
+        """It was a stranger's then."""
+
+    def received(self, link: Link, frames: list[Frame]) -> None:
+        for frame in frames:
+            if link.reason is not None:
+                return
+            if link in self.sessions.open:
+                self.upon(frame)
+            elif isinstance(frame, Attach):
+                self.upon_attach(frame)
+            else:
+                raise OutOfPlace(f"{type(frame).__name__} from a stranger: say who you are first")
+
+    def closed(self, link: Link, reason: str) -> None:
+        """It reads and publishes no more. What waits to be accepted was never answered, and is forgotten."""
+        if self.sessions.open.pop(link, None) is None:
+            return
+        for task in self.tasks:
+            task.cancel()
+        for topic in self.topics:
+            leaving = asyncio.create_task(self.let_go(topic))
+            self.sessions.farewells.add(leaving)
+            leaving.add_done_callback(self.sessions.farewells.discard)
+
+    async def let_go(self, topic: Topic) -> None:
+        with suppress(NotSubscribed):  # it had not got that far, or the node has left
+            await self.node.let_go(self, topic)
+
+    def leave(self, reason: str) -> None:
+        self.link.send(Bye(said(reason)))
+        self.link.close(reason)
+
+    # What a client says
+
+    def upon_attach(self, attach: Attach) -> None:
+        reason = ""
+        if attach.version != VERSION:
+            reason = f"version {attach.version}: this node speaks {VERSION}; run the same release"
+        elif len(self.sessions.open) >= CLIENTS_MAX:
+            reason = f"{CLIENTS_MAX} clients are attached here; try another node"
+        if reason:
+            self.link.send(Refused(reason))
+            self.link.close(reason)
+            return
+        self.link.accept()
+        self.link.has_room = self.room.set
+        notice_silence(self.link)
+        self.sessions.open[self.link] = self
+        me = self.node.members.roster
+        self.link.send(Attached(me.me, me.said.incarnation, me.cluster))
+
+    def upon(self, frame: Frame) -> None:
+        match frame:
+            case Publish():
+                self.take(frame)
+                self.upon_publish(frame)
+            case Subscribe():
+                self.take(frame)
+                self.upon_subscribe(frame)
+            case Unsubscribe():
+                self.take(frame)
+                self.upon_unsubscribe(frame)
+            case AskStatus():
+                self.upon_ask(frame)
+            case Bye():
+                self.link.close(f"the client says: {frame.reason}")
+            case _:
+                raise OutOfPlace(f"{type(frame).__name__} from a client: clients do not say that")
+
+    def take(self, frame: Publish | Subscribe | Unsubscribe) -> None:
+        """Count a request that will be answered later."""
+        self.asked += 1
+        self.asked_bytes += len(frame.payload) if isinstance(frame, Publish) else 0
+        if self.asked > 2 * ASKED_MAX or self.asked_bytes > 2 * ASKED_BYTES_MAX:
+            raise OutOfPlace(
+                f"{self.asked} requests of {self.asked_bytes} bytes without an answer: the limits are {ASKED_MAX} and "
+                f"{ASKED_BYTES_MAX}; wait for answers"
+            )
+
+    def answer(self, frame: Publish | Subscribe | Unsubscribe, error: TrellisError | None = None) -> None:
+        self.asked -= 1
+        self.asked_bytes -= len(frame.payload) if isinstance(frame, Publish) else 0
+        self.link.send(Done(frame.ref) if error is None else Failed(frame.ref, said(str(error))))
+
+    def start(self, doing: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
+        task = asyncio.create_task(doing)
+        self.tasks.add(task)
+        task.add_done_callback(self.tasks.discard)
+        return task
+
+    def enter(self, topic: Topic) -> deque[Publish]:
+        """The client has to do with a topic from now on."""
+        waiting = self.topics.get(topic)
+        if waiting is None:
+            if len(self.topics) >= TOPICS_MAX:
+                raise LocalProtocolError(f"topic {topic!r}: a client has at most {TOPICS_MAX}; unsubscribe from some")
+            waiting = self.topics[topic] = deque()
+        return waiting
+
+    # Publishing
+
+    def upon_publish(self, frame: Publish) -> None:
+        try:
+            waiting = self.enter(frame.topic)
+        except TrellisError as error:
+            self.answer(frame, error)
+            return
+        waiting.append(frame)
+        if len(waiting) == 1:
+            self.start(self.publish_waiting(waiting))
+
+    async def publish_waiting(self, waiting: deque[Publish]) -> None:
+        """One after the other. The first stays in the queue while it waits for room: what follows must not overtake."""
+        while waiting:
+            frame = waiting[0]
+            try:
+                outgoing = await self.node.accept(self, frame.topic, frame.payload.items, frame.order or None)
+            except TrellisError as error:
+                self.answer(frame, error)
+            else:
+                self.answer(frame)
+                if frame.confirm:
+                    self.start(self.confirm(outgoing, frame.ref))
+            waiting.popleft()
+
+    async def confirm(self, outgoing: Outgoing, ref: int) -> None:
+        try:
+            await outgoing.confirmation()
+        except TrellisError as error:
+            self.link.send(Failed(ref, said(str(error))))
+        else:
+            self.link.send(Settled(ref))
+
+    # Subscribing
+
+    def upon_subscribe(self, frame: Subscribe) -> None:
+        if frame.topic in self.readings:
+            self.answer(frame, AlreadySubscribed(f"topic {frame.topic!r}: this client has subscribed already"))
+            return
+        reading = self.readings[frame.topic] = Reading()
+        self.start(self.subscribe(frame, reading))
+
+    async def subscribe(self, frame: Subscribe, reading: Reading) -> None:
+        try:
+            self.enter(frame.topic)
+            reader = await self.node.read(self, frame.topic, frame.order)
+            if reading.over:
+                raise NotSubscribed(f"topic {frame.topic!r}: unsubscribed before this was done")
+        except TrellisError as error:
+            if self.readings.get(frame.topic) is reading:
+                del self.readings[frame.topic]
+            self.answer(frame, error)
+            return
+        self.answer(frame)
+        reading.bringing = self.start(self.bring(reader))
+
+    async def bring(self, reader: Subscription) -> None:
+        """Carry a subscription to the client, as fast as it takes it."""
+        link = self.link
+        try:
+            async for item in reader.batches():
+                origin = (item.topic, item.source, item.incarnation, item.seq)
+                if isinstance(item, Batch):
+                    link.send(Event(*origin, len(item.payloads), Bundle.of(item.payloads), item.tags))
+                else:
+                    link.send(Gap(*origin, item.count, item.why))
+                while link.queued > QUEUED_MAX:
+                    self.room.clear()
+                    await self.room.wait()
+        except TrellisError as error:
+            self.leave(str(error))  # the node has to stop
+
+    def upon_unsubscribe(self, frame: Unsubscribe) -> None:
+        """Nothing more is brought from this moment on: what follows may be a new subscription."""
+        reading = self.readings.pop(frame.topic, None)
+        if reading is not None:
+            reading.end()
+        if not frame.writes and not self.topics.get(frame.topic, True):
+            del self.topics[frame.topic]
+        self.start(self.unsubscribe(frame))
+
+    async def unsubscribe(self, frame: Unsubscribe) -> None:
+        try:
+            await self.node.let_go(self, frame.topic, frame.writes)
+        except TrellisError as error:
+            self.answer(frame, error)
+        else:
+            self.answer(frame)
+
+    # Looking
+
+    def upon_ask(self, frame: AskStatus) -> None:
+        report = msgspec.json.encode(self.node.status())
+        if len(report) > FRAME_MAX // 2:
+            self.link.send(Failed(frame.ref, f"a report of {len(report)} bytes: it is too long for a link"))
+        else:
+            self.link.send(Status(frame.ref, report))
+
+
+def notice_silence(link: Link) -> None:
+    """Let the system find out when the other end has gone without a word."""
+    found: socket.socket | None = link.transport.get_extra_info("socket")
+    if found is not None:
+        found.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+        for option, value in zip(("TCP_KEEPIDLE", "TCP_KEEPINTVL", "TCP_KEEPCNT"), SILENCE, strict=True):
+            if hasattr(socket, option):  # not everywhere
+                found.setsockopt(socket.IPPROTO_TCP, getattr(socket, option), value)

@@ -1,0 +1,18 @@
+"""What one node has counted since it started: plain numbers, so that counting costs next to nothing."""
+
+from __future__ import annotations
+
+
+class Tally:
+    """Messages, but for the last two."""
+
+    __slots__ = ("delivered", "lacking", "left_out", "published", "restores", "settled", "suspicions")
+
+    def __init__(self) -> None:
+        self.published = 0  # by this node
+        self.settled = 0  # of those: every confirmed subscriber has them
+        self.delivered = 0  # to this node
+        self.lacking = 0  # that nobody had any more
+        self.left_out = 0  # by a reader that was too slow
+        self.suspicions = 0  # links lost without a goodbye
+        self.restores = 0  # links that came to stand

@@ -1,0 +1,156 @@
+"""trellis cluster, pub, sub and status as real processes, and what they refuse."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from node_process import COMMAND, ENDED_MAX, call, start
+
+from trellis.live.cluster import Cluster
+
+LINES = [f"line {n}" for n in range(3000)]
+
+
+@pytest.fixture(scope="module")
+def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """Four nodes that run, over mTLS."""
+    directory = tmp_path_factory.mktemp("up") / "cluster"
+    up = call("cluster", "up", "--nodes", 4, "--dir", directory)
+    assert up.returncode == 0, up.stderr
+    assert "4 nodes see each other over mTLS" in up.stdout
+    yield directory
+    Cluster.open(directory).down()
+
+
+class Reader:
+    """`trellis sub`, once its subscription stands."""
+
+    def __init__(self, *arguments: object) -> None:
+        self.process = start("sub", *arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        assert self.process.stderr is not None
+        line = self.process.stderr.readline()
+        assert line.startswith("subscribed to "), line
+
+    def end(self, number: int | None = None) -> tuple[int, list[str], str]:
+        if number is not None:
+            self.process.send_signal(number)
+        out, err = self.process.communicate(timeout=ENDED_MAX)
+        return self.process.returncode, out.splitlines(), err
+
+
+def test_lines_go_in_at_one_end_and_come_out_at_the_other(cluster: Path) -> None:
+    reader = Reader("lines", "--dir", cluster, "--count", len(LINES))
+    pub = call("pub", "lines", "--dir", cluster, "--confirm", given="\n".join(LINES))
+    assert (pub.returncode, pub.stdout, pub.stderr) == (0, "3,000 messages confirmed on 'lines'\n", "")
+    assert reader.end() == (0, LINES, "")
+
+
+def test_json_has_source_number_and_payload_and_ctrl_c_ends_a_reader_well(cluster: Path) -> None:
+    address = Cluster.open(cluster).nodes[1].address
+    door = {**os.environ, "TRELLIS_NODE": address, "TRELLIS_KEYS": str(cluster / "keys"), "TRELLIS_NAME": "client"}
+    reader = Reader("raw", "--dir", cluster, "--json", "--order", "fifo")
+    sent = b"tab\there\n\nend\xff\n"
+    pub = subprocess.run(
+        [*COMMAND, "pub", "raw", "--order", "fifo"], input=sent, capture_output=True, env=door, timeout=60
+    )
+    assert (pub.returncode, pub.stdout) == (0, b"3 messages accepted on 'raw'\n"), pub.stderr
+    assert reader.process.stdout is not None
+    found = [json.loads(reader.process.stdout.readline()) for _ in range(3)]
+    assert [event.get("payload") for event in found] == ["tab\there", "", None]
+    assert found[2]["payload_base64"] == "ZW5k/w=="
+    assert [event["seq"] for event in found] == [1, 2, 3]
+    assert {event["topic"] for event in found} == {"raw"}
+    assert reader.end(signal.SIGINT) == (0, [], "")
+
+
+def test_status_shows_members_topics_and_queues(cluster: Path) -> None:
+    reader = Reader("shown", "--dir", cluster)
+    found = json.loads(call("status", "--dir", cluster, "--json").stdout)
+    assert [member["reached"] for member in found["members"]] == [True] * 4
+    assert {member["name"] for member in found["members"]} == {f"node-0{n}" for n in range(4)}
+    (topic,) = [topic for topic in found["topics"] if topic["topic"] == "shown"]
+    assert (topic["order"], topic["subscribers"]) == ("causal", [found["place"]])
+    shown = call("status", "--dir", cluster).stdout
+    assert "members" in shown
+    assert "shown" in shown
+    reader.end(signal.SIGTERM)
+
+
+def test_another_order_is_refused_and_a_node_that_dies_ends_its_readers_with_one_line(cluster: Path) -> None:
+    reader = Reader("mixed", "--dir", cluster)
+    refused = call("sub", "mixed", "--dir", cluster, "--order", "fifo")
+    assert refused.returncode == 2
+    assert "topic 'mixed': its order is causal, not fifo" in refused.stderr
+    opened = Cluster.open(cluster)
+    opened.kill(0)
+    code, _, err = reader.end()
+    assert code == 2
+    assert err.startswith("trellis: ")
+    assert err.count("\n") == 1
+    status = call("cluster", "status", "--dir", cluster, "--json")
+    assert status.returncode == 1
+    assert [node["state"] for node in json.loads(status.stdout)["nodes"]] == ["dead", "running", "running", "running"]
+    assert call("pub", "mixed", "--dir", cluster, "--confirm", given="still here\n").returncode == 0
+    opened.restart(0)
+    opened.await_seen()
+    shown = call("cluster", "status", "--dir", cluster)
+    assert shown.returncode == 0
+    assert "node-03" in shown.stdout
+
+
+def test_a_cluster_goes_down_in_good_order_and_its_audit_is_clean(cluster: Path) -> None:
+    again = call("cluster", "up", "--nodes", 4, "--dir", cluster)
+    assert (again.returncode, again.stdout) == (2, "")
+    assert "it runs already" in again.stderr
+    down = call("cluster", "down", "--dir", cluster)
+    assert (down.returncode, down.stderr) == (0, "")
+    assert "4 of 4 nodes ended in good order" in down.stdout
+    audit = call("audit", cluster, "--json")
+    assert audit.returncode == 0, audit.stdout
+    found = json.loads(audit.stdout)
+    assert found["deliveries"] >= len(LINES) + 3
+    assert found["not_judged"] == []
+
+
+# What is refused.
+
+
+@pytest.mark.parametrize(
+    ("arguments", "rule"),
+    [
+        (["cluster", "up"], "Missing option '--dir'"),
+        (["cluster", "up", "--dir", "x", "--nodes", "0"], "'--nodes'"),
+        (["cluster", "up", "--dir", "x", "--nodes", "1001"], "'--nodes'"),
+        (["cluster", "up", "--dir", "/dev/null/x", "--plaintext"], "/dev/null/x: cannot be written ("),
+        (["cluster", "up", "--dir", "x", "--plaintext", "--keys", "y"], "keys y and plaintext: one of them"),
+        (["cluster", "down", "--dir", "none"], "none/cluster.json: No such file or directory; start one"),
+        (["cluster", "down", "--dir", "none", "--patience", "-1"], "'--patience'"),
+        (["cluster", "status", "--dir", "none"], "none/cluster.json: No such file or directory; start one"),
+        (["pub"], "Missing argument 'TOPIC'"),
+        (["pub", "t"], "--node is missing"),
+        (["pub", "t", "--dir", "none"], "none/cluster.json: No such file or directory"),
+        (["sub", "t", "--node", "127.0.0.1:1"], "--keys and --name are missing"),
+        (["sub", "t", "--node", "127.0.0.1:1", "--plaintext"], "127.0.0.1:1: cannot be reached ("),
+        (["sub", "t", "--node", "http://127.0.0.1:1", "--plaintext"], "http://127.0.0.1:1"),
+        (["sub", "t", "--node", "127.0.0.1:1", "--keys", "none", "--name", "a"], "No such file or directory"),
+        (["sub", "t", "--count", "0"], "'--count'"),
+        (["status", "--node", "nowhere", "--plaintext"], "it must be"),
+    ],
+)
+def test_what_makes_no_sense_is_one_line(refused, monkeypatch, tmp_path: Path, arguments: list[str], rule: str) -> None:
+    for name in ("TRELLIS_NODE", "TRELLIS_KEYS", "TRELLIS_NAME"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.chdir(tmp_path)
+    assert rule in refused(*arguments)
+
+
+def test_a_cluster_that_is_down_is_no_door_and_keeps_its_size(refused, tmp_path: Path) -> None:
+    Cluster.create(tmp_path, nodes=2, plaintext=True)
+    assert "none of its nodes runs" in refused("sub", "t", "--dir", tmp_path)
+    assert "holds a cluster of 2" in refused("cluster", "up", "--nodes", 3, "--dir", tmp_path)
