@@ -66,7 +66,7 @@ RANK = {
 class Membership:
     """What one node keeps of one topic."""
 
-    __slots__ = ("departed", "early", "outstanding", "phase", "queue", "seen", "unheard", "view")
+    __slots__ = ("departed", "early", "outstanding", "phase", "queue", "returned", "seen", "settled", "unheard", "view")
 
     def __init__(self, view: View, phase: str) -> None:
         self.phase = phase
@@ -76,6 +76,8 @@ class Membership:
         self.early: list[Message] = []  # came while I was joining
         self.queue: list[Message] = []  # mine, waiting for the window
         self.outstanding: dict[MessageId, int] = {}  # my waves on their way -> messages in each
+        self.returned: dict[int, int] = {}  # first number -> messages, of my waves that came back before an earlier one
+        self.settled = -1  # my number up to which all is settled; -1: I have said nothing yet
         self.unheard: dict[MessageId, Pub] = {}  # my waves that came back while nobody was to be reached
 
     def is_in(self) -> bool:
@@ -229,6 +231,8 @@ class VCube(Waves):
     def spread(self, message: Message) -> None:
         """Algorithm 2, line 12."""
         state = self.topics[message.id.topic]
+        if state.settled < 0:
+            state.settled = message.id.seq - 1
         state.queue.append(message)
         if self.repair.delay:
             state.seen.add(message.id.origin, message.id.seq, message.last)
@@ -253,12 +257,19 @@ class VCube(Waves):
         state = self.topics[id.topic]
         count = state.outstanding.pop(id)
         if pending.served or state.view.is_alone():
-            self.settle(id, count)
+            state.returned[id.seq] = count
+            self.settle_in_order(id.topic, state)
         else:
             assert isinstance(pending.packet, Pub)
             state.unheard[id] = pending.packet
         self.pump(id.topic, state)
         self.depart_if_drained(id.topic, state)
+
+    def settle_in_order(self, topic: Topic, state: Membership) -> None:
+        """A message is settled after those before it: else it could be acknowledged, and they die with me."""
+        while (count := state.returned.pop(state.settled + 1, None)) is not None:
+            self.settle(MessageId(self.origin, topic, state.settled + 1), count)
+            state.settled += count
 
     def try_again(self, topic: Topic, state: Membership) -> None:
         """Somebody came back, or is known to have left: then perhaps nobody else is left who should have it."""
