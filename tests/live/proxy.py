@@ -120,7 +120,7 @@ class ProxiedLink:
                 self.take_in(far_reader, back, Direction.BACK),
                 self.give_out(writer, back, Direction.BACK),
             )
-        except OSError:
+        except (OSError, RuntimeError):  # uvloop says the latter of a connection that was closed meanwhile
             pass  # one side has gone: the other one must see that too
         finally:
             for end in ends:

@@ -17,7 +17,8 @@ from typing import TYPE_CHECKING
 
 from trellis.protocols.overlays.vcube_packets import Fill, State, Uns, weight
 from trellis.protocols.parts.log import Log
-from trellis.words import Message, NodeId, Origin, Topic, Vector
+from trellis.protocols.parts.view import MEMBER
+from trellis.words import Message, NodeId, Origin, Time, Topic, Vector
 
 if TYPE_CHECKING:
     from trellis.protocols.overlays.vcube import Membership, VCube
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 FILL_BYTES_MAX = 1 << 19
 NEVER_HAD = 1 << 62
 TIMER = "repair"
+PATIENCE = 8  # delays to wait for a member that is out of reach, before what nobody else has is given up
 
 
 class Repair:
@@ -39,6 +41,7 @@ class Repair:
         self.turn = 0
         self.armed = False
         self.refused: dict[tuple[Topic, Origin], dict[NodeId, Fill]] = {}  # who cannot help me, and what it said
+        self.since: dict[tuple[Topic, Origin], Time] = {}  # when the first one said so
 
     def begin(self, topic: Topic, cut: Vector) -> None:
         if self.delay:
@@ -48,7 +51,7 @@ class Repair:
         """I have left. What I have of the topic stays for those who missed it, until there is no room for it."""
         self.told.pop(topic, None)
         for key in [key for key in self.refused if key[0] == topic]:
-            del self.refused[key]
+            del self.refused[key], self.since[key]
 
     def keep(self, message: Message) -> None:
         """A message came, or is mine."""
@@ -61,6 +64,9 @@ class Repair:
         if not self.delay:
             return
         self.told[topic] = set()
+        self.arm()
+
+    def arm(self) -> None:
         if not self.armed:
             self.armed = True
             self.overlay.set_timer(TIMER, self.delay)
@@ -77,9 +83,11 @@ class Repair:
                 self.overlay.tell_state(next_one, topic)
             if len(left) <= 1:
                 del self.told[topic]
-        if self.told:
-            self.armed = True
-            self.overlay.set_timer(TIMER, self.delay)
+        for topic, origin in list(self.refused):
+            if (topic, origin) in self.refused:  # giving one up may settle others
+                self.ask_another(self.overlay.topics[topic], topic, origin)
+        if self.told or self.refused:
+            self.arm()
 
     def neighbours(self, topic: Topic) -> list[NodeId]:
         state = self.overlay.topics[topic]
@@ -136,6 +144,7 @@ class Repair:
         for origin, seq in fill.gone.items():
             if seq > state.seen.upto.get(origin, 0):
                 self.refused.setdefault((topic, origin), {})
+                self.since.setdefault((topic, origin), self.overlay.now)
         for origin in [origin for t, origin in self.refused if t == topic]:
             self.refused[topic, origin][sender] = fill
             self.ask_another(state, topic, origin)
@@ -149,10 +158,20 @@ class Repair:
         others = [j for j in sorted(state.view.members) if j not in refused and j != self.overlay.me]
         if others and lost > upto:
             self.overlay.tell_state(others[0], topic, asks=True)
+            self.arm()
             return
-        del self.refused[topic, origin]
+        if upto < lost < NEVER_HAD and self.may_come_back(state, self.since[topic, origin]):
+            self.arm()
+            return
+        del self.refused[topic, origin], self.since[topic, origin]
         if upto < lost < NEVER_HAD:
             self.give_up(state, topic, least.cut if self.overlay.above.wants_closed_cuts else {origin: lost})
+
+    def may_come_back(self, state: Membership, since: Time) -> bool:
+        """Whether a member that I have no link to may have it: whoever stood still gets its links back one by one."""
+        patient = self.overlay.now - since < PATIENCE * self.delay
+        reach = self.overlay.reach
+        return patient and any(rank.rank == MEMBER and j not in reach for j, rank in state.view.ranks.items())
 
     def give_up(self, state: Membership, topic: Topic, cut: Vector) -> None:
         """Nobody has it any more. What it followed is not known either: an order that needs it begins anew from a cut
