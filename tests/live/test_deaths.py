@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import resource
 import time
 from pathlib import Path
 
@@ -122,5 +123,30 @@ def test_a_node_that_stood_still_for_ten_seconds_catches_up(tmp_path: Path) -> N
             silent = {actor.place: silence_us(trace, actor.place, stopped, published) for actor in others}
             print(f"longest silence after SIGSTOP: {max(silent.values()) / 1e3:.0f} ms")
             assert max(silent.values()) < SILENCE_US_MAX
+
+    asyncio.run(story())
+
+
+def test_a_node_whose_trace_finds_no_room_falls_silent_and_goes_on_when_there_is_room(tmp_path: Path) -> None:
+    """Nothing leaves a node before its rows are written. Files that may not grow stand for a full disk."""
+
+    async def story() -> None:
+        async with Stage(tmp_path, tls=True) as stage:
+            others, victim = await troupe(stage, 5)
+            everybody = [*others, victim]
+            going = [actor.ask("publish", topics=[TOPIC], count=EACH // 3, rate=RATE) for actor in everybody]
+            await under_way(others, EACH // 3)
+            [segment] = (victim.directory / "trace").glob("*.rows")
+            unlimited = resource.prlimit(victim.pid, resource.RLIMIT_FSIZE)
+            resource.prlimit(victim.pid, resource.RLIMIT_FSIZE, (segment.stat().st_size, unlimited[1]))
+            await all_of(actor.do("reaches", count=len(others) - 1) for actor in others)
+            assert segment.stat().st_size <= resource.prlimit(victim.pid, resource.RLIMIT_FSIZE)[0]
+            resource.prlimit(victim.pid, resource.RLIMIT_FSIZE, unlimited)
+            await all_of(going)
+            everything = len(everybody) * (EACH // 3)
+            heard = await all_of(actor.do("heard", topic=TOPIC, count=everything) for actor in everybody)
+            assert heard == [{"delivered": everything, "gaps": 0}] * len(everybody)
+            found = await stage.hold_clean()
+            assert found.pairs_checked == len(everybody) * everything
 
     asyncio.run(story())

@@ -145,10 +145,12 @@ class Node(Bus):
         self.running = False
         self.members.close(reason)
         self.host.close()
-        if self.host.journal is not None:
-            self.host.journal.close(self.host.clock.read())
-        self.state.close()
-        self.stopped.set()
+        try:
+            if self.host.journal is not None:
+                self.host.journal.close(self.host.clock.read())
+        finally:
+            self.state.close()
+            self.stopped.set()
 
     def be_ousted(self, reason: str) -> None:
         log.error("%s", reason)

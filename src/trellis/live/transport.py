@@ -227,7 +227,11 @@ class Link(asyncio.Protocol):
 
     def write(self, batch: list[bytes]) -> None:
         if self.before_write is not None:
-            self.before_write()
+            try:
+                self.before_write()
+            except TrellisError as error:  # then it may not leave, and a link with a hole in it must not go on
+                self.end(str(error))
+                return
         if self.channel is None:
             self.transport.writelines(batch)
         else:
