@@ -43,6 +43,7 @@ BROKEN = {
     297: "a node in a new life was given a subtree before its link stood",
     349: "a neighbour had left unheard, and nobody else was told",
     1328: "a node that was cut off from all settled its own message, and died",
+    1373: "a lost message was passed over, and with it what it followed",
     21572: "a message was settled before the one before it, which died with its source",
     5194: "a source that was cut off said something, and a subscriber left at once",
 }
