@@ -27,7 +27,7 @@ from trellis.words import Message, MessageId, NodeId, Packet, Topic
 
 DETECTOR = "detector"
 OVERLAY = "vcube"
-OPTIONS = {"window": 16, "batch": 4096, "repair": 250_000, "keep": 100_000}  # of the overlay; times in microseconds
+OPTIONS = {"window": 128, "batch": 4096, "repair": 250_000, "keep": 100_000}  # of the overlay; times in microseconds
 
 Post = Callable[[NodeId, str, int, Packet], None]  # to whom, which machine's, at what time, what
 
