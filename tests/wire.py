@@ -75,7 +75,7 @@ def made(cls: type, fields: dict[str, Any], bundle: Bundle) -> Any:
         fields |= {"payload": bundle, "count": len(bundle.items)}
     if cls is Message:
         topic = fields["id"].topic
-        fields["follows"] = frozenset(MessageId(id.origin, topic, id.seq) for id in fields["follows"])
+        fields["follows"] = tuple(MessageId(id.origin, topic, id.seq) for id in fields["follows"])
     return cls(**fields)
 
 

@@ -13,6 +13,7 @@ class Send(msgspec.Struct, frozen=True, gc=False):
 
     to: NodeId
     packet: Packet
+    can_wait: bool = False  # for other packets to the same peer: nobody is waiting for this one
 
 
 class Deliver(msgspec.Struct, frozen=True, gc=False):

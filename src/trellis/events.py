@@ -15,6 +15,7 @@ class Publish(msgspec.Struct, frozen=True, gc=False):
     topic: Topic
     payload: Any  # see `Message`
     count: int = 1  # payloads in it
+    awaited: bool = False  # the application waits until it is settled
 
 
 class Subscribe(msgspec.Struct, frozen=True, gc=False):

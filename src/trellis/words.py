@@ -68,8 +68,9 @@ class MessageId(
         return f"{source}{life}:{self.seq}@{self.topic}"
 
 
-Barrier = Annotated[frozenset[MessageId], Meta(max_length=BARRIER_MAX)]  # direct predecessors on one topic
-NOTHING: Barrier = frozenset()
+# Direct predecessors on one topic, ascending. A tuple, because the collector lets go of one that refers to no cycles.
+Barrier = Annotated[tuple[MessageId, ...], Meta(max_length=BARRIER_MAX)]
+NOTHING: Barrier = ()
 
 
 class Message(msgspec.Struct, frozen=True, gc=False, array_like=True, forbid_unknown_fields=True):
@@ -82,6 +83,7 @@ class Message(msgspec.Struct, frozen=True, gc=False, array_like=True, forbid_unk
     payload: Payload
     follows: Barrier = NOTHING  # causal order: deliver these first
     count: Count = 1
+    awaited: bool = False  # the publisher waits to hear that every subscriber has it
 
     @property
     def last(self) -> int:

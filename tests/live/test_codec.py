@@ -191,7 +191,7 @@ def test_a_topic_that_is_not_unicode_is_refused() -> None:
 
 
 def test_a_barrier_or_a_vector_over_its_limit_is_refused() -> None:
-    follows = frozenset(MessageId((n, 0), "news", 1) for n in range(1025))
+    follows = tuple(MessageId((n, 0), "news", 1) for n in range(1025))
     with pytest.raises(Malformed, match="length <= 1024"):
         decode(sent(Carry("s", 1, Pub(ID, 1, (Message(ID, Bundle.of([b""]), follows),)))))
     with pytest.raises(Malformed, match="length <= 65536"):
@@ -199,7 +199,7 @@ def test_a_barrier_or_a_vector_over_its_limit_is_refused() -> None:
 
 
 def test_a_message_that_follows_one_on_another_topic_is_refused() -> None:
-    other = Message(ID, Bundle.of([b""]), frozenset({MessageId((1, 0), "other", 1)}))
+    other = Message(ID, Bundle.of([b""]), (MessageId((1, 0), "other", 1),))
     with pytest.raises(Malformed, match="another topic"):
         decode(sent(Carry("s", 1, Pub(ID, 1, (other,)))))
 
@@ -355,7 +355,7 @@ def test_the_tags_are_what_they_were() -> None:
 @pytest.mark.parametrize("topic", ["news", "x" * 256, "𝄞" * 64], ids=["short", "long", "wide"])
 def test_the_largest_wave_and_the_largest_fill_fit_a_frame(topic: str) -> None:
     """Many small messages whose ids weigh more than they do, with a long barrier each."""
-    follows = frozenset(MessageId((2**31 - 1 - n, 2**31 - 1), topic, 2**53 - 1) for n in range(20))
+    follows = tuple(MessageId((2**31 - 1 - n, 2**31 - 1), topic, 2**53 - 1) for n in range(20))
     made = [Message(MessageId((1, 0), topic, n), Bundle.of([b""]), follows) for n in range(1, 5000)]
     overlay = VCube(Place(1, 8, alone=True), **OPTIONS)
     overlay.step(0, Join(topic))

@@ -25,7 +25,6 @@ from trellis.live.frames import Order
 from trellis.live.members import Members, Net
 from trellis.live.node import Host
 from trellis.live.outgoing import Outgoing
-from trellis.live.record import Journal, last_time
 from trellis.live.sessions import Sessions
 from trellis.live.state import State
 from trellis.live.subscription import Batch, Gap, Subscription
@@ -92,6 +91,8 @@ class Node(Bus):
             await members.begin(self.listen, self.join, self.advertise)
             me = members.roster.said
             if self.trace is not None:
+                from trellis.live.record import Journal, last_time  # Arrow and NumPy, which others need not load
+
                 clock.hear(last_time(self.trace))
                 journal = Journal(self.trace, me.place, me.incarnation, clock.read())
             self.host = Host(me.place, me.incarnation, clock, journal, self)
@@ -249,11 +250,13 @@ class Node(Bus):
     async def publish_many(
         self, topic: Topic, payloads: Iterable[bytes], confirm: bool = False, order: str | None = None
     ) -> None:
-        outgoing = await self.accept(self, topic, payloads, order)
+        outgoing = await self.accept(self, topic, payloads, order, confirm)
         if confirm:
             await outgoing.confirmation()
 
-    async def accept(self, who: object, topic: Topic, payloads: Iterable[bytes], order: str | None) -> Outgoing:
+    async def accept(
+        self, who: object, topic: Topic, payloads: Iterable[bytes], order: str | None, awaited: bool
+    ) -> Outgoing:
         """Take payloads of this program, or of a client, as soon as the topic stands and there is room."""
         self.check_running()
         course = self.courses.get(topic)
@@ -268,14 +271,16 @@ class Node(Bus):
         if self.courses.get(topic) is not course:
             raise NotSubscribed(f"topic {topic!r}: unsubscribed before this was accepted")
         course.writers[who] = None  # again: it may have let go meanwhile
-        if course.outgoing.add(payloads):
+        if course.outgoing.add(payloads, awaited):
             self.host.loop.call_soon(self.flush, course)
         return course.outgoing
 
     def flush(self, course: Course) -> None:
         """Everything that was accepted in this turn of the loop, in as few messages as the limits allow."""
-        for items in course.outgoing.portions():
-            self.host.feed(course.stack, events.Publish(course.topic, Bundle.of(items), len(items)))
+        outgoing = course.outgoing
+        awaited, outgoing.awaited = outgoing.awaited, False
+        for items in outgoing.portions():
+            self.host.feed(course.stack, events.Publish(course.topic, Bundle.of(items), len(items), awaited))
 
     # From the host
 

@@ -12,7 +12,6 @@ Departs:  there is no list of revoked certificates. They are short-lived (`DAYS`
 from __future__ import annotations
 
 import os
-import re
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -28,9 +27,8 @@ from cryptography.hazmat.primitives.serialization import (
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
 from trellis.errors import KeysError
+from trellis.live.tls import AUTHORITY, check_name, identifier
 
-AUTHORITY = "ca"  # the name of its files, and so no name for others
-NAME = re.compile(r"[a-z0-9-]{1,63}")
 DAYS = 365  # of a certificate
 AUTHORITY_DAYS = 3650
 EARLIER = timedelta(hours=1)  # how far the clock of a peer may be behind
@@ -76,16 +74,6 @@ def issue(directory: Path, name: str, client: bool = False, lasts: timedelta = t
         .sign(authority_key, hashes.SHA256())
     )
     write_pair(directory, name, key, certificate)
-
-
-def check_name(name: str) -> None:
-    if not NAME.fullmatch(name) or name == AUTHORITY:
-        raise KeysError(f"name {name!r}: 1 to 63 of a-z, 0-9 and -, and not {AUTHORITY!r}; choose another")
-
-
-def identifier(name: str, client: bool) -> str:
-    """How a certificate says whose it is."""
-    return f"trellis:{'client' if client else 'node'}:{name}"
 
 
 def begun(

@@ -14,6 +14,7 @@ import secrets
 from collections.abc import Awaitable, Callable, Iterable
 from typing import Protocol
 
+from trellis.effects import Send
 from trellis.errors import NetworkError, StateError
 from trellis.live.codec import OutOfPlace
 from trellis.live.frames import (
@@ -38,7 +39,7 @@ from trellis.live.roster import HOPS_MAX, Roster, later
 from trellis.live.state import State
 from trellis.live.tls import Identity
 from trellis.live.transport import Link, Owner, Server, check_reachable
-from trellis.words import NodeId, Packet
+from trellis.words import NodeId
 
 log = logging.getLogger("trellis.live")
 
@@ -343,11 +344,11 @@ class Members:
         if peer is not None and peer.link is not None:
             self.drop(peer, "it does not answer the failure detector")
 
-    def post(self, to: NodeId, stack: str, at: int, packet: Packet) -> None:
+    def post(self, what: Send, stack: str, at: int) -> None:
         """To somebody without a link it goes nowhere: the machines were told, or will be."""
-        peer = self.peers.get(to)
+        peer = self.peers.get(what.to)
         if peer is not None and peer.link is not None:
-            peer.link.send(Carry(stack, at, packet))
+            peer.link.send(Carry(stack, at, what.packet), what.can_wait)
 
     # News
 

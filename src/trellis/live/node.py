@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterable
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from trellis import protocols
 from trellis.effects import Accuse, CancelTimer, Confirm, Deliver, Effect, Gap, Note, Send, SetTimer, Settle
@@ -18,18 +18,20 @@ from trellis.events import Event, Receive, Restore, Suspect, Timeout
 from trellis.live.clock import Clock
 from trellis.live.codec import OutOfPlace
 from trellis.live.places import PLACES
-from trellis.live.record import Journal
 from trellis.live.tally import Tally
 from trellis.machine import Machine, Place
 from trellis.protocols.overlays.vcube_packets import Sub, check
 from trellis.protocols.parts.detector import Detector
 from trellis.words import Message, MessageId, NodeId, Packet, Topic
 
+if TYPE_CHECKING:
+    from trellis.live.record import Journal  # brings Arrow and NumPy with it, for those who write a trace
+
 DETECTOR = "detector"
 OVERLAY = "vcube"
 OPTIONS = {"window": 128, "batch": 4096, "repair": 250_000, "keep": 100_000}  # of the overlay; times in microseconds
 
-Post = Callable[[NodeId, str, int, Packet], None]  # to whom, which machine's, at what time, what
+Post = Callable[[Send, str, int], None]  # what to whom, which machine's, at what time
 
 
 class Application(Protocol):
@@ -114,7 +116,7 @@ class Host:
                 case Send():
                     if journal is not None and name != DETECTOR:
                         journal.sent(now, effect.packet, effect.to)
-                    self.post(effect.to, name, now, effect.packet)
+                    self.post(effect, name, now)
                 case Deliver():
                     message = effect.message
                     tally.delivered += message.count

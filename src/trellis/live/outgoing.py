@@ -36,6 +36,7 @@ class Outgoing:
     def __init__(self, topic: Topic) -> None:
         self.topic = topic
         self.waiting: list[bytes] = []  # accepted in this turn of the loop
+        self.awaited = False  # somebody waits until some of these are settled
         self.messages = 0  # accepted and not settled
         self.bytes = 0
         self.accepted = 0  # payloads, ever
@@ -55,11 +56,12 @@ class Outgoing:
             self.settled_bell = asyncio.get_running_loop().create_future()
         await asyncio.shield(self.settled_bell)
 
-    def add(self, payloads: Iterable[bytes]) -> bool:
+    def add(self, payloads: Iterable[bytes], awaited: bool = False) -> bool:
         """Accept them. True when a flush must be asked for."""
         items, size = weighed(payloads)
         first = not self.waiting
         self.waiting += items
+        self.awaited |= awaited
         self.accepted += len(items)
         self.messages += len(items)
         self.bytes += size

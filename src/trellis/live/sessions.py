@@ -222,7 +222,9 @@ class Session:
         while waiting:
             frame = waiting[0]
             try:
-                outgoing = await self.node.accept(self, frame.topic, frame.payload.items, frame.order or None)
+                outgoing = await self.node.accept(
+                    self, frame.topic, frame.payload.items, frame.order or None, frame.confirm
+                )
             except TrellisError as error:
                 self.answer(frame, error)
             else:

@@ -19,8 +19,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 from trellis.errors import KeysError, LocalProtocolError, RemoteProtocolError
-from trellis.live.keys import AUTHORITY, NAME, check_name
 
+AUTHORITY = "ca"  # the name of its files, and so no name for others
+NAME = re.compile(r"[a-z0-9-]{1,63}")
 IDENTIFIER = re.compile(rf"trellis:(node|client):({NAME.pattern})")
 READ_MAX = 1 << 18  # plaintext bytes at once
 
@@ -45,6 +46,16 @@ class Identity:
         self.name = name
         self.server = context(ssl.PROTOCOL_TLS_SERVER, directory, name)
         self.client = context(ssl.PROTOCOL_TLS_CLIENT, directory, name)
+
+
+def check_name(name: str) -> None:
+    if not NAME.fullmatch(name) or name == AUTHORITY:
+        raise KeysError(f"name {name!r}: 1 to 63 of a-z, 0-9 and -, and not {AUTHORITY!r}; choose another")
+
+
+def identifier(name: str, client: bool) -> str:
+    """How a certificate says whose it is."""
+    return f"trellis:{'client' if client else 'node'}:{name}"
 
 
 def identity(keys: Path | str | None, name: str | None, plaintext: bool) -> Identity | None:

@@ -37,6 +37,8 @@ ACCEPT_MAX = 5.0  # seconds from there until the link is accepted
 LINGER = 2.0  # seconds for the last words of a link that we close
 WRITE_MAX = 1 << 18  # bytes in one write
 BUFFER_MAX = 1 << 20  # bytes in the transport below, before we hold back the rest
+GATHER = 0.01  # seconds that a frame which can wait waits for others
+GATHER_MAX = 8  # and how many such frames: on ten levels of a tree, fewer than a source's window is wide
 
 
 class Owner(Protocol):
@@ -72,6 +74,8 @@ class Link(asyncio.Protocol):
         self.chunks: list[bytes] = []  # to be written
         self.waiting = 0  # bytes in them
         self.flushing = False  # a write is due in this turn of the loop
+        self.gathered = 0  # frames that can wait, since the last write
+        self.gathering: asyncio.TimerHandle | None = None  # while there are only such frames
         self.held = False  # the transport below is full
         self.before_write: Callable[[], None] | None = None  # what must be done before anything leaves
         self.has_room: Callable[[], None] | None = None  # told when the transport below has taken all
@@ -83,8 +87,8 @@ class Link(asyncio.Protocol):
         self.decoder.accept()
         self.leave_door()
 
-    def send(self, frame: Frame) -> None:
-        """Put a frame on its way. To a link that has ended it goes nowhere."""
+    def send(self, frame: Frame, can_wait: bool = False) -> None:
+        """Put a frame on its way, or beside others that will go soon. To a link that has ended it goes nowhere."""
         if self.reason is not None:
             return
         chunks = encode(frame)
@@ -93,8 +97,12 @@ class Link(asyncio.Protocol):
         if self.waiting > QUEUE_MAX:
             self.end(f"{self.waiting} bytes wait for a peer that does not read: the limit is {QUEUE_MAX}")
         elif not self.flushing:
-            self.flushing = True
-            self.loop.call_soon(self.flush)
+            self.gathered += can_wait
+            if not can_wait or self.gathered >= GATHER_MAX:
+                self.flushing = True
+                self.loop.call_soon(self.flush)
+            elif self.gathering is None:
+                self.gathering = self.loop.call_later(GATHER, self.flush)
 
     @property
     def queued(self) -> int:
@@ -209,6 +217,10 @@ class Link(asyncio.Protocol):
 
     def flush(self) -> None:
         self.flushing = False
+        self.gathered = 0
+        if self.gathering is not None:
+            self.gathering.cancel()
+            self.gathering = None
         while self.chunks and not self.held and self.reason is None:
             if self.waiting <= WRITE_MAX:
                 batch, self.chunks, self.waiting = self.chunks, [], 0
@@ -251,8 +263,9 @@ class Link(asyncio.Protocol):
         way = "to" if self.dialled else "from"
         self.closings.say(f"link {way} {self.address}{self.peer and f' ({self.peer})'} closed: {reason}")
         self.leave_door()
-        if self.expiry is not None:
-            self.expiry.cancel()
+        for handle in (self.expiry, self.gathering):
+            if handle is not None:
+                handle.cancel()
         self.chunks, self.waiting = [], 0
         if self.open:
             self.loop.call_soon(self.owner.closed, self, reason)

@@ -307,7 +307,7 @@ class Ordering(Machine):
 
     def spread(self, session: Session, id: MessageId, said: Publish) -> None:
         """Stamp a message of mine, deliver it here and hand it down."""
-        message = Message(id, said.payload, self.follows(id.topic), said.count)
+        message = Message(id, said.payload, self.follows(id.topic), said.count, said.awaited)
         self.note("spread", id, len(message.follows), said.count)
         self.deliver_and_remember(session, message)
         self.below.spread(message)

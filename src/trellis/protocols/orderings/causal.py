@@ -43,12 +43,12 @@ class Causal(Ordering):
         return self.missing(session, message.follows) is None
 
     def follows(self, topic: Topic) -> Barrier:
-        return frozenset(self.barrier[topic])
+        return tuple(sorted(self.barrier[topic]))
 
     def upon_arrive(self, session: Session, message: Message) -> None:
         """Lines 64-68 and CHECKDELIVERY. One delivery can free others."""
         parked = self.parked[message.id.topic]
-        if not parked and message.follows <= self.known:  # mostly
+        if not parked and self.known.issuperset(message.follows):  # mostly
             self.deliver_and_remember(session, message)
             return
         self.deliver_ready(session, parked, [message])
@@ -93,7 +93,7 @@ class Causal(Ordering):
 
     def missing(self, session: Session, follows: Barrier) -> MessageId | None:
         """CHECKCB: the first predecessor that I have neither delivered nor skipped. What I published I delivered."""
-        if follows <= self.known:
+        if self.known.issuperset(follows):
             return None
         delivered, mine = session.delivered, self.origin
         return min((d for d in follows if delivered.get(d.origin, 0) < d.seq and d.origin != mine), default=None)
@@ -101,7 +101,7 @@ class Causal(Ordering):
     def remember(self, message: Message) -> None:
         """Line 89, and line 22 for a message of mine, which follows all of my barrier and so becomes all of it."""
         barrier = self.barrier[message.id.topic]
-        barrier -= message.follows
+        barrier.difference_update(message.follows)
         end = ending(message)
         barrier.add(end)
         if len(self.known) >= KNOWN_MAX:

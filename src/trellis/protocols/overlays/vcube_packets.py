@@ -38,6 +38,10 @@ class Pub(Wave, frozen=True, gc=False, tag="P"):
     def at(self, height: int) -> Pub:
         return Pub(self.id, height, self.messages)  # as above, three times as fast
 
+    @property
+    def awaited(self) -> bool:
+        return any(message.awaited for message in self.messages)
+
 
 class Sub(Wave, frozen=True, gc=False, tag="S"):
     """Its source is joining. Goes to every node, so that nobody is left out who subscribes at the same time."""

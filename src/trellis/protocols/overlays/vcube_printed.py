@@ -172,7 +172,7 @@ class VCubePrinted(Machine):
         """Lines 16-22."""
         id = m.id
         t.first_rec.setdefault(self.me, id.seq)
-        message = Message(id, m.messages[0].payload, frozenset(t.causal_barrier))
+        message = Message(id, m.messages[0].payload, tuple(sorted(t.causal_barrier)))
         self.note("spread", id, len(message.follows))
         self.deliver(message)
         t.last_delvs[self.me] = id.seq
@@ -261,7 +261,7 @@ class VCubePrinted(Machine):
             del t.not_delvs[m.id]
             self.deliver(m)
             t.last_delvs[m.id.source] = m.id.seq
-            t.causal_barrier = t.causal_barrier - m.follows | {m.id}
+            t.causal_barrier = t.causal_barrier.difference(m.follows) | {m.id}
 
     def check_cb(self, t: Variables, cb: Barrier) -> bool:
         """Lines 90-94. The second half forgets what the skipped message itself followed (V3)."""

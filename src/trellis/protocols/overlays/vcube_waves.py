@@ -13,6 +13,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Iterator
 
+from trellis.effects import Send
 from trellis.machine import Place
 from trellis.protocols.layers import Overlay
 from trellis.protocols.overlays.vcube_packets import Ack, Answer, Pub, Refuse, Wave
@@ -154,9 +155,13 @@ class Waves(Overlay):
                 del self.pending[packet.id]
         if pending.asker is None:
             self.upon_returned(pending)
-        elif pending.asker in self.reach:
-            reply = self.answer(pending) if isinstance(pending, Gathering) else Ack(packet.id, packet.height)
-            self.send(pending.asker, reply)
+        elif pending.asker not in self.reach:
+            return
+        elif isinstance(packet, Pub):
+            self.outbox.append(Send(pending.asker, Ack(packet.id, packet.height), can_wait=not packet.awaited))
+        else:
+            assert isinstance(pending, Gathering)
+            self.send(pending.asker, self.answer(pending))
 
     def views(self) -> list[View]:
         """Of waves under way. The topics' own come on top."""
