@@ -20,8 +20,8 @@ from prometheus_client.registry import Collector
 
 from trellis.errors import NetworkError
 from trellis.live import closings
+from trellis.live.addresses import looked_up, written
 from trellis.live.status import queued
-from trellis.live.transport import looked_up, written
 
 if TYPE_CHECKING:
     from trellis.live.api import Node

@@ -16,6 +16,7 @@ from typing import Protocol
 
 from trellis.effects import Send
 from trellis.errors import NetworkError, StateError
+from trellis.live.addresses import check_reachable
 from trellis.live.codec import OutOfPlace
 from trellis.live.frames import (
     VERSION,
@@ -38,7 +39,7 @@ from trellis.live.places import WHOLE, Member
 from trellis.live.roster import HOPS_MAX, Roster, later
 from trellis.live.state import State
 from trellis.live.tls import Identity
-from trellis.live.transport import Link, Owner, Server, check_reachable
+from trellis.live.transport import Link, Owner, Server
 from trellis.words import NodeId
 
 log = logging.getLogger("trellis.live")
