@@ -12,10 +12,10 @@ import logging
 from collections.abc import Iterable
 from pathlib import Path
 from types import TracebackType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from trellis import events
-from trellis.errors import LocalProtocolError, NetworkError, NotSubscribed, TrellisError
+from trellis.errors import LocalProtocolError, NetworkError, NotSubscribed, TraceError, TrellisError
 from trellis.live import transport
 from trellis.live.bus import ORDER, Bus, check, other_order
 from trellis.live.clock import Clock
@@ -30,6 +30,9 @@ from trellis.live.state import State
 from trellis.live.subscription import Batch, Gap, Subscription
 from trellis.live.tls import identity
 from trellis.words import Message, MessageId, NodeId, Topic
+
+if TYPE_CHECKING:
+    from trellis.live.record import Journal
 
 log = logging.getLogger("trellis.live")
 
@@ -68,6 +71,7 @@ class Node(Bus):
         self.members: Members
         self.host: Host
         self.running = False
+        self.ending: asyncio.Task[None] | None = None  # from when it has said goodbye
         self.stopped: asyncio.Event = asyncio.Event()
         self.trouble: TrellisError | None = None  # why it had to stop
 
@@ -84,6 +88,7 @@ class Node(Bus):
 
     async def start(self) -> None:
         """Become a member. Returns when the links to all members that are there stand."""
+        self.ending = None
         self.state = State(self.data, self.name)
         clock, journal = Clock(), None
         try:
@@ -103,14 +108,22 @@ class Node(Bus):
             if hasattr(members, "server"):
                 members.server.close()
             self.state.close()
+            if journal is not None:
+                if hasattr(self, "host"):
+                    self.host.close()
+                journal.close(clock.read())
             raise
         self.running = True
         log.info("place %d, incarnation %d, at %s", me.place, me.incarnation, self.address)
 
     async def stop(self, leave: bool | None = None) -> None:
         """Unsubscribe from everything and go. Without a data directory, or with leave=True, the place is given back."""
-        if not self.running:
-            return
+        if self.running:
+            await self.part(leave)
+        if self.ending is not None:
+            await asyncio.shield(self.ending)
+
+    async def part(self, leave: bool | None) -> None:
         self.running = False
         self.sessions.close("this node stops")
         for course in list(self.courses.values()):
@@ -119,12 +132,13 @@ class Node(Bus):
             course.readers.clear()
             course.writers.clear()
         await self.unsubscribe_all()
+        if self.ending is not None:  # it had to give up meanwhile
+            return
         for course in self.courses.values():
             course.fail(NetworkError(f"topic {course.topic!r}: this node stopped before all was settled"))
         if leave if leave is not None else self.data is None:
             await self.members.leave()
         self.end("it stops")
-        await self.members.gone()
 
     async def unsubscribe_all(self) -> None:
         """In good order: what was published is settled before we go, if the others still answer."""
@@ -144,21 +158,35 @@ class Node(Bus):
 
     def end(self, reason: str) -> None:
         self.running = False
+        if self.ending is not None:
+            return
         self.members.close(reason)
-        self.host.close()
+        self.ending = asyncio.create_task(self.close(self.host.close()))
+
+    async def close(self, journal: Journal | None) -> None:
+        """When the last words have left, the trace is laid down for good: by a thread, for it may be much."""
         try:
-            if self.host.journal is not None:
-                self.host.journal.close(self.host.clock.read())
+            try:
+                if journal is not None:
+                    journal.stop(self.host.clock.read())
+            finally:
+                await self.members.gone()
+                if journal is not None:
+                    await asyncio.to_thread(journal.turn_rest)
         finally:
             self.state.close()
             self.stopped.set()
 
     def be_ousted(self, reason: str) -> None:
-        log.error("%s", reason)
-        self.trouble = NetworkError(reason)
-        self.give_up(self.trouble)
+        self.give_up(NetworkError(reason))
+
+    def unrecorded(self, why: TraceError) -> None:
+        self.give_up(why)
 
     def give_up(self, why: TrellisError) -> None:
+        """It has to stop at once; whoever uses it learns why."""
+        log.error("%s", why)
+        self.trouble = why
         for course in self.courses.values():
             course.fail(why)
         self.sessions.close(str(why))
