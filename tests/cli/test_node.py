@@ -145,6 +145,7 @@ PLAIN = (*LISTEN, "--plaintext", "--log-level", "error")
         ((*PLAIN, "--join", "there"), "'there': it must be host:port"),
         ((*PLAIN, "--advertise", "there"), "'there': it must be host:port"),
         ((*PLAIN, "--advertise", "0.0.0.0:7000"), "nobody reaches a node by that"),
+        ((*PLAIN, "--advertise", "h" * 300 + ":7000"), "it must be ASCII, at most 262 characters"),
         ((*PLAIN, "--metrics", "9100"), "'9100': it must be host:port"),
         ((*LISTEN, "--plaintext", "--log-level", "loud"), "'--log-level'"),
         ((*PLAIN, "--data", "/dev/null/data"), "it cannot be used"),

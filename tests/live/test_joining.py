@@ -11,8 +11,10 @@ from links import run
 from stage import all_of
 
 import trellis
+from trellis.live.places import UNHEARD, Member
 
 COMERS = 50
+GONE = 30_000  # members, more than fit one frame
 
 
 @pytest.mark.parametrize("lasting", [True, False], ids=["with data", "without data"])
@@ -59,3 +61,20 @@ def test_fifty_nodes_that_join_within_a_second_get_fifty_places_and_one_view(las
 def agree(nodes: list[trellis.Node]) -> bool:
     rosters = [node.members.roster.all_news() for node in nodes]
     return all(roster == rosters[0] for roster in rosters)
+
+
+def test_whoever_joins_a_cluster_of_long_memory_hears_of_all_who_ever_were() -> None:
+    async def story() -> None:
+        async with trellis.Node(plaintext=True) as first:
+            gone = [
+                Member(100 + n, 3, f"10.0.{n >> 8}.{n & 255}:7000", f"node-{n}", True, UNHEARD) for n in range(GONE)
+            ]
+            first.members.roster.hear(gone)
+            async with trellis.Node(plaintext=True, join=first.address) as second:
+                assert second.members.roster.members[100 + GONE - 1] == gone[-1]
+                async with trellis.Node(plaintext=True, join=second.address) as third:
+                    while not agree([first, second, third]):
+                        await asyncio.sleep(0.05)
+                    assert len(third.members.roster.members) == GONE + 3
+
+    run("uvloop", story(), limit=60)

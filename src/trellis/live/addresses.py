@@ -9,13 +9,19 @@ from __future__ import annotations
 
 import asyncio
 import ipaddress
+import re
 import socket
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
+
+from msgspec import Meta
 
 from trellis.errors import NetworkError
 
 if TYPE_CHECKING:
     from trellis.live.tls import Identity
+
+TELLABLE = r"\A[!-~]{0,262}\Z"
+Address = Annotated[str, Meta(pattern=TELLABLE)]  # as members tell it; empty: takes no connections
 
 
 async def resolved(address: str, tls: Identity | None) -> tuple[str, int]:
@@ -45,6 +51,8 @@ def cut(address: str) -> tuple[str, int]:
 def check_reachable(address: str) -> str:
     """An address that others can be told."""
     host, port = cut(address)
+    if not re.match(TELLABLE, address):
+        raise NetworkError(f"address {address!r}: it must be ASCII, at most 262 characters; advertise another")
     if host in ("0.0.0.0", "::") or not port:
         raise NetworkError(f"address {address!r}: nobody reaches a node by that; advertise the one that others know")
     return address

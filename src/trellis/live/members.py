@@ -14,6 +14,8 @@ import secrets
 from collections.abc import Awaitable, Callable, Iterable
 from typing import Protocol
 
+import msgspec
+
 from trellis.effects import Send
 from trellis.errors import NetworkError, StateError
 from trellis.live.addresses import check_reachable
@@ -35,8 +37,8 @@ from trellis.live.frames import (
 )
 from trellis.live.frames import Roster as Tell
 from trellis.live.node import Host
-from trellis.live.places import WHOLE, Member
-from trellis.live.roster import HOPS_MAX, Roster, later
+from trellis.live.places import MEMBERS_MAX, WHOLE, Member
+from trellis.live.roster import HOPS_MAX, Roster, later, pieces
 from trellis.live.state import State
 from trellis.live.tls import Identity
 from trellis.live.transport import Link, Owner, Server
@@ -81,6 +83,7 @@ class Members:
         self.known: dict[Link, NodeId] = {}  # links over which a member said who it is
         self.greeting: dict[Link, NodeId] = {}  # links that I dialled, to this place
         self.answers: dict[Link, asyncio.Future[Frame]] = {}  # links over which I ask to be let in
+        self.told: dict[Link, list[Member]] = {}  # members that I was told there before the answer
         self.clients: Callable[[Link], Owner] | None = None  # who takes those that attach
         self.parting: list[asyncio.Future[None]] = []  # links on their way out
         self.news: dict[NodeId, Member] = {}
@@ -146,9 +149,13 @@ class Members:
         link.accept()  # its roster may be large
         link.send(question)
         try:
-            return await asyncio.wait_for(answer, JOIN_MAX)
+            found: Frame = await asyncio.wait_for(answer, JOIN_MAX)
+            if isinstance(found, Welcome):
+                found = msgspec.structs.replace(found, members=(*self.told.get(link, ()), *found.members))
+            return found
         finally:
             self.answers.pop(link, None)
+            self.told.pop(link, None)
             link.close("asked and answered")
 
     async def link_up(self, host: Host) -> None:
@@ -282,7 +289,7 @@ class Members:
         self.known[link] = hello.place
         if self.host.journal is not None:
             link.before_write = self.host.journal.flush
-        link.send(Tell(self.roster.all_news()))
+        self.tell(link, self.roster.all_news())
         self.spread_news(news, besides=link)
         self.host.restore(hello.place, hello.incarnation)
 
@@ -303,6 +310,9 @@ class Members:
 
     def upon_answer(self, link: Link, frame: Frame) -> None:
         answer = self.answers[link]
+        if isinstance(frame, Tell) and len(told := self.told.setdefault(link, [])) < MEMBERS_MAX:
+            told += frame.members
+            return
         if not isinstance(frame, Welcome | Elsewhere | Refused):
             raise OutOfPlace(f"{type(frame).__name__} in answer to a Join")
         if not answer.done():
@@ -318,6 +328,11 @@ class Members:
             answer = self.roster.readmit(link.peer, join.place, join.incarnation)
         else:
             answer = self.roster.admit(link.peer, self.host.reached, join.hops)
+        if isinstance(answer, Welcome):
+            *before, last = pieces(answer.members)
+            for piece in before:
+                link.send(Tell(piece))
+            answer = msgspec.structs.replace(answer, members=last)
         link.send(answer)
         if isinstance(answer, Welcome):
             self.spread_news([self.roster.mine], besides=link)  # my lot has changed
@@ -377,7 +392,11 @@ class Members:
         except StateError as error:
             log.warning("%s", error)
         for link in self.known:
-            link.send(Tell(news))
+            self.tell(link, news)
+
+    def tell(self, link: Link, news: tuple[Member, ...]) -> None:
+        for piece in pieces(news):
+            link.send(Tell(piece))
 
     # Leaving
 
@@ -388,7 +407,8 @@ class Members:
         handed = self.roster.leave()
         self.state.leave()
         if heir is not None and (link := self.peers[heir.place].link) is not None:
-            link.send(Hand(handed))
+            for piece in pieces(handed):
+                link.send(Hand(piece))
         for link in list(self.known):
             link.send(Tell((self.roster.mine,)))
         self.close("it leaves")
