@@ -25,9 +25,9 @@ from trellis.live.frames import Order
 from trellis.live.members import Members, Net
 from trellis.live.node import Host
 from trellis.live.outgoing import Outgoing
-from trellis.live.sessions import Sessions
+from trellis.live.sessions import Session, Sessions
 from trellis.live.state import State
-from trellis.live.subscription import Batch, Gap, Subscription
+from trellis.live.subscription import Batch, Budget, Gap, Subscription
 from trellis.live.tls import identity
 from trellis.words import Message, MessageId, NodeId, Topic
 
@@ -67,6 +67,7 @@ class Node(Bus):
         self.tls = identity(keys, name, plaintext)
         self.name = self.tls.name if self.tls is not None else ""
         self.courses: dict[Topic, Course] = {}
+        self.budget = Budget()
         self.sessions = Sessions(self)
         self.members: Members
         self.host: Host
@@ -211,14 +212,15 @@ class Node(Bus):
     async def subscribe(self, topic: Topic, order: str = ORDER) -> Subscription:
         return await self.read(self, topic, order)
 
-    async def read(self, who: object, topic: Topic, order: str) -> Subscription:
+    async def read(self, who: Node | Session, topic: Topic, order: str) -> Subscription:
         """A subscription of this program, or of a client."""
         course = self.course(topic, order)
-        reader = Subscription(topic, order, self.end_reader, tally=self.host.tally)
+        reader = Subscription(topic, order, self.end_reader, tally=self.host.tally, budget=who.budget)
         course.readers[reader] = who  # before it stands: what comes right after must not be missed
         try:
             await asyncio.shield(course.standing)
         except BaseException:
+            reader.close()
             course.readers.pop(reader, None)
             if not course.used:
                 self.leave_topic(course)
