@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from trellis.cli.discussion import judge
 from trellis.live.record import Journal
 from trellis.words import MessageId
 
@@ -105,3 +106,10 @@ def test_a_live_run_is_not_drawn_and_its_orders_must_be_known(refused, trellis, 
         assert complaint in refused("audit", cluster / "run")
     (cluster / "run" / "run.json").write_text(json.dumps(about))
     refused("page", cluster / "run")
+
+
+def test_the_demonstration_says_so_when_a_promise_was_broken(cluster: Path, capsys) -> None:
+    assert not judge(cluster, False, 2, "a discussion", at_rest=False)
+    said = capsys.readouterr().out
+    assert ": BROKEN: causal\n" in said
+    assert "all promises kept" not in said
