@@ -280,7 +280,13 @@ class Node(Bus):
         outgoing = course.outgoing
         awaited, outgoing.awaited = outgoing.awaited, False
         for items in outgoing.portions():
-            self.host.feed(course.stack, events.Publish(course.topic, Bundle.of(items), len(items), awaited))
+            try:
+                self.host.feed(course.stack, events.Publish(course.topic, Bundle.of(items), len(items), awaited))
+            except LocalProtocolError as error:  # it was accepted, so whoever reads or waits here must hear of it
+                log.error("%s", error)
+                course.fail(error)
+                self.leave_topic(course)
+                return
 
     # From the host
 
