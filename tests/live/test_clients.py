@@ -547,3 +547,53 @@ def test_unsubscribing_waits_for_what_was_published_and_a_confirmation_comes_all
                 await a.unsubscribe("t")
 
     told(story())
+
+
+class Slowly:
+    """A node whose messages are settled when the test says so, and not before."""
+
+    def __init__(self, node: trellis.Node) -> None:
+        self.node = node
+        self.held: list[Any] = []
+        node.settled = lambda *what: self.held.append(what)  # type: ignore[method-assign]
+
+    def settle(self) -> None:
+        del self.node.settled
+        for what in self.held:
+            self.node.settled(*what)
+
+
+def test_who_gives_up_waiting_for_an_unsubscribe_has_left_all_the_same_once_all_is_settled() -> None:
+    async def story() -> None:
+        async with trellis.Node(plaintext=True) as node:
+            slowly = Slowly(node)
+            await node.publish("t", b"late")
+            with pytest.raises(TimeoutError):
+                await asyncio.wait_for(node.unsubscribe("t"), 0.02)
+            assert list(node.courses) == ["t"]
+            slowly.settle()
+            await until(lambda: not node.courses and not node.busy())
+
+    told(story())
+
+
+@pytest.mark.parametrize("pause", [0, 0.02], ids=["at once", "a little later"])
+def test_a_topic_that_nobody_uses_is_left_though_the_unsubscribing_client_is_gone_before_all_is_settled(
+    pause: float,
+) -> None:
+    async def story() -> None:
+        async with trellis.Node(plaintext=True) as node:
+            slowly = Slowly(node)
+            link, ear = await attached(node)
+            link.send(Subscribe(1, "t", "causal"))
+            link.send(Publish(2, "t", Bundle.of([b"late"]), 1, False))
+            await ear.until(lambda e: {Done(1), Done(2)} <= set(e.frames))
+            link.send(Unsubscribe(3, "t"))
+            await asyncio.sleep(pause)
+            link.close("it breaks")
+            await until(lambda: not node.sessions.open)
+            assert list(node.courses) == ["t"]
+            slowly.settle()
+            await until(lambda: not node.courses and not node.busy())
+
+    told(story())

@@ -129,13 +129,11 @@ class Node(Bus):
     async def unsubscribe_all(self) -> None:
         """In good order: what was published is settled before we go, if the others still answer."""
         limit = asyncio.get_running_loop().time() + SETTLE_MAX
-        leaving = [asyncio.create_task(self.leave_unless_used(course)) for course in self.courses.values()]
+        leaving = [self.part(course) for course in self.courses.values()]
         if leaving:
             await asyncio.wait(leaving, timeout=SETTLE_MAX)
         while self.busy() and asyncio.get_running_loop().time() < limit:
             await asyncio.sleep(0.01)
-        for task in leaving:
-            task.cancel()
 
     def busy(self) -> bool:
         """Whether a stack still takes part in a topic."""
@@ -217,25 +215,39 @@ class Node(Bus):
 
     async def let_go(self, who: object, topic: Topic, writes: bool = False) -> None:
         """End what somebody has to do with a topic, or only its reading; when nobody is left, leave it."""
+        await asyncio.shield(self.release(who, topic, writes))
+
+    def release(self, who: object, topic: Topic, writes: bool = False) -> asyncio.Task[None]:
+        """The same at once; what comes back is done when the topic is left, if it is."""
         course = self.courses.get(topic)
         if course is None or not course.let_go(who, writes):
             raise NotSubscribed(f"topic {topic!r}: there is no subscription to end")
-        await self.leave_unless_used(course)
+        return self.part(course)
+
+    def takes_part(self, who: object, topic: Topic) -> bool:
+        course = self.courses.get(topic)
+        return course is not None and (who in course.writers or who in course.readers.values())
 
     async def end_reader(self, reader: Subscription) -> None:
         reader.close()
         course = self.courses.get(reader.topic)
         if course is not None and course.readers.pop(reader, None) is not None:
-            await self.leave_unless_used(course)
+            await asyncio.shield(self.part(course))
+
+    def part(self, course: Course) -> asyncio.Task[None]:
+        """Leave a topic unless it is used: a task of the node's own, which goes on when whoever asked waits no more."""
+        if course.parting is None or course.parting.done():
+            course.parting = asyncio.create_task(self.leave_unless_used(course))
+        return course.parting
 
     async def leave_unless_used(self, course: Course) -> None:
         """What was accepted is settled first; whoever comes back meanwhile finds everything as it was."""
         try:
-            while course.outgoing.messages and not course.used:
+            while course.outgoing.messages and not course.used and not self.stopped.is_set():
                 await course.outgoing.confirmation()
         except TrellisError:
             return  # the node had to give up
-        if not course.used:
+        if not course.used and not self.stopped.is_set():
             self.leave_topic(course)
 
     def leave_topic(self, course: Course) -> None:
