@@ -597,3 +597,31 @@ def test_a_topic_that_nobody_uses_is_left_though_the_unsubscribing_client_is_gon
             await until(lambda: not node.courses and not node.busy())
 
     told(story())
+
+
+def test_requests_that_failed_do_not_count_against_the_topics_that_a_client_may_have(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(sessions, "TOPICS_MAX", 3)
+
+    async def story() -> None:
+        async with pair() as (node, client):
+            await node.publish("taken", b"x", order="fifo")
+            for n in range(5):
+                with pytest.raises(LocalProtocolError, match="no such order"):
+                    await client.ask(Subscribe(1000 + n, f"s{n}", "best"))
+                with pytest.raises(LocalProtocolError, match="no such order"):
+                    await client.ask(Publish(2000 + n, f"p{n}", Bundle.of([b"x"]), 1, False, "best"))  # type: ignore[arg-type]
+                with pytest.raises(LocalProtocolError, match="its order is fifo"):
+                    await client.subscribe("taken")
+                with pytest.raises(LocalProtocolError, match="no subscription to end"):
+                    await client.unsubscribe(f"u{n}")
+            await client.subscribe("a")
+            await client.publish("b", b"x")
+            await client.subscribe("c")
+            with pytest.raises(LocalProtocolError, match="a client has at most 3"):
+                await client.subscribe("d")
+            [session] = node.sessions.open.values()
+            assert sorted(session.topics) == ["a", "b", "c"]
+
+    told(story())

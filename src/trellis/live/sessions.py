@@ -234,6 +234,7 @@ class Session:
                 if frame.confirm:
                     self.start(self.confirm(outgoing, frame.ref))
             waiting.popleft()
+            self.leave_out(frame.topic)
 
     async def confirm(self, outgoing: Outgoing, ref: int) -> None:
         try:
@@ -262,6 +263,7 @@ class Session:
             if self.readings.get(frame.topic) is reading:
                 del self.readings[frame.topic]
             self.answer(frame, error)
+            self.leave_out(frame.topic)
             return
         self.answer(frame)
         reading.bringing = self.start(self.bring(reader))
