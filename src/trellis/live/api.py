@@ -25,6 +25,7 @@ from trellis.live.frames import Order
 from trellis.live.members import Members, Net
 from trellis.live.node import Host
 from trellis.live.outgoing import Outgoing
+from trellis.live.places import Member
 from trellis.live.sessions import Sessions
 from trellis.live.state import State
 from trellis.live.subscription import Batch, Gap, Subscription
@@ -84,28 +85,39 @@ class Node(Bus):
 
     async def start(self) -> None:
         """Become a member. Returns when the links to all members that are there stand."""
+        self.stopped.clear()
+        self.trouble = None
         self.state = State(self.data, self.name)
-        clock, journal = Clock(), None
+        self.members = members = Members(self.net, self.tls, self.state)
         try:
-            self.members = members = Members(self.net, self.tls, self.state)
             await members.begin(self.listen, self.join, self.advertise)
-            me = members.roster.said
-            if self.trace is not None:
-                from trellis.live.record import Journal, last_time  # Arrow and NumPy, which others need not load
-
-                clock.hear(last_time(self.trace))
-                journal = Journal(self.trace, me.place, me.incarnation, clock.read())
-            self.host = Host(me.place, me.incarnation, clock, journal, self)
-            members.ousted, members.ordered = self.be_ousted, self.be_told_order
-            members.clients = self.sessions.attach
-            await members.link_up(self.host)
+            self.host = self.make_host(members.roster.said)
         except BaseException:
-            if hasattr(members, "server"):
-                members.server.close()
+            members.close("it could not start")
             self.state.close()
             raise
+        members.ousted, members.ordered = self.be_ousted, self.be_told_order
+        members.clients = self.sessions.attach
+        try:
+            await members.link_up(self.host)
+            if self.trouble is not None:
+                raise self.trouble
+        except BaseException:
+            if self.trouble is None:  # else it has ended already
+                self.sessions.close("this node could not start")
+                await self.go("it could not start", self.data is None)
+            raise
         self.running = True
-        log.info("place %d, incarnation %d, at %s", me.place, me.incarnation, self.address)
+        log.info("place %d, incarnation %d, at %s", self.place, self.incarnation, self.address)
+
+    def make_host(self, me: Member) -> Host:
+        clock, journal = Clock(), None
+        if self.trace is not None:
+            from trellis.live.record import Journal, last_time  # Arrow and NumPy, which others need not load
+
+            clock.hear(last_time(self.trace))
+            journal = Journal(self.trace, me.place, me.incarnation, clock.read())
+        return Host(me.place, me.incarnation, clock, journal, self)
 
     async def stop(self, leave: bool | None = None) -> None:
         """Unsubscribe from everything and go. Without a data directory, or with leave=True, the place is given back."""
@@ -118,13 +130,21 @@ class Node(Bus):
                 reader.close()
             course.readers.clear()
             course.writers.clear()
-        await self.unsubscribe_all()
-        for course in self.courses.values():
-            course.fail(NetworkError(f"topic {course.topic!r}: this node stopped before all was settled"))
-        if leave if leave is not None else self.data is None:
-            await self.members.leave()
-        self.end("it stops")
+        try:
+            await self.unsubscribe_all()
+        finally:  # whoever waits may give up; then it ends at once
+            for course in self.courses.values():
+                course.fail(NetworkError(f"topic {course.topic!r}: this node stopped before all was settled"))
+            self.courses.clear()
+            await self.go("it stops", leave if leave is not None else self.data is None)
         await self.members.gone()
+
+    async def go(self, reason: str, leave: bool) -> None:
+        try:
+            if leave:
+                await self.members.leave()
+        finally:
+            self.end(reason)
 
     async def unsubscribe_all(self) -> None:
         """In good order: what was published is settled before we go, if the others still answer."""

@@ -75,7 +75,7 @@ class Members:
         self.state = state
         self.roster: Roster
         self.host: Host
-        self.server: Server
+        self.server: Server | None = None
         self.peers: dict[NodeId, Peer] = {}
         self.known: dict[Link, NodeId] = {}  # links over which a member said who it is
         self.greeting: dict[Link, NodeId] = {}  # links that I dialled, to this place
@@ -226,6 +226,8 @@ class Members:
     def received(self, link: Link, frames: list[Frame]) -> None:
         place = self.known.get(link)
         for frame in frames:
+            if link.reason is not None:  # by one of these: the machines were told that it is over
+                return
             if type(frame) is Carry and place is not None:  # by far the most
                 self.host.receive(place, frame.stack, frame.at, frame.packet)
             elif place is not None:
@@ -394,7 +396,8 @@ class Members:
 
     def close(self, reason: str) -> None:
         self.leaving = True
-        self.server.close()
+        if self.server is not None:
+            self.server.close()
         for peer in self.peers.values():
             if peer.dialling is not None:
                 peer.dialling.cancel()
