@@ -138,7 +138,7 @@ def test_a_confirmation_waits_for_every_subscriber() -> None:
             await b.subscribe("t")
             async with trellis.connect(a.address, plaintext=True) as client:
                 await client.publish("t", b"warm", confirm=True)
-                [link] = list(b.members.known)
+                [link] = list(b.members.peers.known)
                 link.transport.pause_reading()
                 await client.publish("t", b"accepted")
                 waiting = asyncio.create_task(client.publish("t", b"confirmed", confirm=True))
@@ -360,7 +360,7 @@ def test_a_connection_that_breaks_ends_calls_that_wait() -> None:
             client = trellis.connect(a.address, plaintext=True)
             await client.start()
             await client.publish("t", b"warm", confirm=True)
-            [link] = list(b.members.known)
+            [link] = list(b.members.peers.known)
             link.transport.pause_reading()
             waiting = asyncio.create_task(client.publish("t", b"x", confirm=True))
             await client.publish("t", b"y")

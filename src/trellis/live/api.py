@@ -22,7 +22,8 @@ from trellis.live.clock import Clock
 from trellis.live.codec import Bundle
 from trellis.live.course import Course
 from trellis.live.frames import Order
-from trellis.live.members import Members, Net
+from trellis.live.members import Members
+from trellis.live.net import Net
 from trellis.live.node import Host
 from trellis.live.outgoing import Outgoing
 from trellis.live.places import Member
@@ -347,9 +348,9 @@ class Node(Bus):
     def joining(self, source: NodeId, topic: Topic, stack: str) -> None:
         """Somebody joins a topic: if it has another order here, it is told."""
         course = self.courses.get(topic)
-        peer = self.members.peers.get(source)
-        if course is not None and course.stack != stack and peer is not None and peer.link is not None:
-            peer.link.send(Order(topic, course.order))
+        link = self.members.peers.link_to(source)
+        if course is not None and course.stack != stack and link is not None:
+            link.send(Order(topic, course.order))
 
     def be_told_order(self, told: Order) -> None:
         course = self.courses.get(told.topic)

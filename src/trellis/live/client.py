@@ -42,7 +42,7 @@ from trellis.live.frames import (
     Subscribe,
     Unsubscribe,
 )
-from trellis.live.members import Net
+from trellis.live.net import Net
 from trellis.live.outgoing import weighed
 from trellis.live.sessions import notice_silence
 from trellis.live.subscription import Batch, Subscription

@@ -32,8 +32,8 @@ def report(node: Node) -> dict[str, Any]:
 
 
 def queued(node: Node, place: int) -> int:
-    peer = node.members.peers.get(place)
-    return peer.link.queued if peer is not None and peer.link is not None else 0
+    link = node.members.peers.link_to(place)
+    return link.queued if link is not None else 0
 
 
 def topic_report(node: Node, topic: str) -> dict[str, Any]:
