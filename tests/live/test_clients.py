@@ -625,3 +625,16 @@ def test_requests_that_failed_do_not_count_against_the_topics_that_a_client_may_
             assert sorted(session.topics) == ["a", "b", "c"]
 
     told(story())
+
+
+def test_a_client_that_gives_up_waiting_for_an_unsubscribe_has_said_it_all_the_same() -> None:
+    async def story() -> None:
+        async with pair() as (node, client):
+            await client.subscribe("t")
+            client.asking = asyncio.Semaphore(0)  # as if it had asked for too much already
+            with pytest.raises(TimeoutError):
+                await asyncio.wait_for(client.unsubscribe("t"), 0.02)
+            client.asking.release()
+            await until(lambda: not node.courses)
+
+    told(story())

@@ -11,7 +11,6 @@ import asyncio
 import logging
 from collections.abc import Iterable
 from pathlib import Path
-from types import TracebackType
 from typing import Any
 
 from trellis import events
@@ -29,6 +28,7 @@ from trellis.live.outgoing import Outgoing
 from trellis.live.places import Member
 from trellis.live.sessions import Sessions
 from trellis.live.state import State
+from trellis.live.status import report
 from trellis.live.subscription import Batch, Gap, Subscription
 from trellis.live.tls import identity
 from trellis.words import Message, MessageId, NodeId, Topic
@@ -74,15 +74,6 @@ class Node(Bus):
         self.trouble: TrellisError | None = None  # why it had to stop
 
     # Life
-
-    async def __aenter__(self) -> Node:
-        await self.start()
-        return self
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        await self.stop()
 
     async def start(self) -> None:
         """Become a member. Returns when the links to all members that are there stand."""
@@ -158,7 +149,7 @@ class Node(Bus):
 
     def busy(self) -> bool:
         """Whether a stack still takes part in a topic."""
-        overlays = [getattr(machine, "overlay", None) for machine in self.host.machines.values()]
+        overlays = map(self.host.overlay, self.host.machines)
         return any(overlay.topics for overlay in overlays if overlay is not None)
 
     def end(self, reason: str) -> None:
@@ -368,6 +359,4 @@ class Node(Bus):
 
     def status(self) -> dict[str, Any]:
         """What `trellis status` shows."""
-        from trellis.live.status import report
-
         return report(self)

@@ -38,7 +38,7 @@ def queued(node: Node, place: int) -> int:
 
 def topic_report(node: Node, topic: str) -> dict[str, Any]:
     course = node.courses[topic]
-    overlay = getattr(node.host.machines[course.stack], "overlay", None)
+    overlay = node.host.overlay(course.stack)
     state = overlay.topics.get(topic) if overlay is not None else None
     return {
         "topic": topic,
