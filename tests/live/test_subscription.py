@@ -24,7 +24,7 @@ STEPS = st.lists(
 
 
 def made() -> Subscription:
-    return Subscription("t", "fifo", lambda _: None, messages_max=ROOM)
+    return Subscription("t", "fifo", lambda _: asyncio.sleep(0), messages_max=ROOM)
 
 
 def batch(source: int, seq: int, count: int) -> Batch:

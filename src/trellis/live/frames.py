@@ -104,13 +104,14 @@ class Join(Frame, frozen=True, gc=False, tag="join"):
 
 
 class Welcome(Frame, frozen=True, gc=False, tag="welcome"):
-    """You are a member, here, among these."""
+    """You are a member, here, among these. Some of them may be dead: these I reach, myself included."""
 
     cluster: Cluster
     place: NodeId
     incarnation: Incarnation
     lot: Lot
     members: Members
+    reached: Annotated[tuple[NodeId, ...], Meta(max_length=MEMBERS_MAX)] = ()
 
 
 class Elsewhere(Frame, frozen=True, gc=False, tag="elsewhere"):

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from trellis import protocols
 from trellis.effects import Accuse, CancelTimer, Confirm, Deliver, Effect, Gap, Note, Send, SetTimer, Settle
@@ -72,6 +72,10 @@ class Host:
             for node, incarnation in self.reached.items():
                 self.feed(name, Restore(node, incarnation))
         return name
+
+    def overlay(self, name: str) -> Any:
+        """Of a stack, to look at; None for a machine without one."""
+        return getattr(self.machines[name], "overlay", None)
 
     def feed(self, name: str, event: Event) -> None:
         """One event to one machine, and all that follows from it."""

@@ -133,13 +133,13 @@ class Roster:
             return Refused(f"member {self.me} is leaving; ask another one")
         vacant = [v for v in self.vacancies.values() if v.open and v.incarnation < INCARNATIONS]
         if vacant:
-            return self.give_again(min(vacant, key=lambda v: v.place), name)
+            return self.give_again(min(vacant, key=lambda v: v.place), name, live)
         better = self.better(live)
         if better is not None and (hops < HOPS_MAX or self.mine.free.empty):
             return Elsewhere(better.address)
         if self.mine.free.empty:
             return Refused(f"member {self.me} has no place left to give; ask another one")
-        return self.give_next(name)
+        return self.give_next(name, live)
 
     def better(self, live: Collection[NodeId]) -> Member | None:
         """The live member with the lowest free place, unless it is I."""
@@ -148,22 +148,22 @@ class Roster:
         best = min(able, key=lambda m: (m.free.next, m.place != self.me), default=self.mine)
         return None if best.place == self.me else best
 
-    def give_again(self, vacancy: Vacancy, name: str) -> Welcome | Refused:
+    def give_again(self, vacancy: Vacancy, name: str, live: Collection[NodeId]) -> Welcome | Refused:
         given = msgspec.structs.replace(vacancy, open=False, incarnation=vacancy.incarnation + 1)
         refusal = self.refuse_unless_kept(self.mine.lot, [given])
         if refusal is not None:
             return refusal
         self.vacancies[given.place] = given
-        return self.welcome(given.place, given.incarnation, given.lot, name)
+        return self.welcome(given.place, given.incarnation, given.lot, name, live)
 
-    def give_next(self, name: str) -> Welcome | Refused:
+    def give_next(self, name: str, live: Collection[NodeId]) -> Welcome | Refused:
         lot = self.mine.free
         kept, given = lot.first() if self.lasting else lot.halves()
         refusal = self.refuse_unless_kept(kept, [])
         if refusal is not None:
             return refusal
         self.members[self.me] = msgspec.structs.replace(self.mine, lot=kept)
-        return self.welcome(lot.next, 0, given, name)
+        return self.welcome(lot.next, 0, given, name, live)
 
     def refuse_unless_kept(self, lot: Lot, changed: Iterable[Vacancy]) -> Refused | None:
         try:
@@ -172,11 +172,12 @@ class Roster:
             return Refused(f"member {self.me} cannot write down what it gives away: {error}")
         return None
 
-    def welcome(self, place: NodeId, incarnation: int, lot: Lot, name: str) -> Welcome:
+    def welcome(self, place: NodeId, incarnation: int, lot: Lot, name: str, live: Collection[NodeId]) -> Welcome:
         self.promised[place] = name, lot
-        return Welcome(self.cluster, place, incarnation, lot, self.all_news())
+        reached = (self.me, *(other for other in sorted(live) if other != place))
+        return Welcome(self.cluster, place, incarnation, lot, self.all_news(), reached)
 
-    def readmit(self, name: str, place: NodeId, incarnation: int) -> Welcome | Refused:
+    def readmit(self, name: str, place: NodeId, incarnation: int, live: Collection[NodeId] = ()) -> Welcome | Refused:
         """A node comes back to the place in its data directory, in a life after all that it and I know of.
 
         I may never have heard of it: others gave it its place, before I came or in a part of the network that I was
@@ -195,7 +196,7 @@ class Roster:
         latest = max(incarnation, known.incarnation if known is not None else 0)
         if latest >= INCARNATIONS:
             return Refused(f"place {place}: its incarnations are used up; {way_out}")
-        return self.welcome(place, latest + 1, known.lot if known is not None else UNHEARD, name)
+        return self.welcome(place, latest + 1, known.lot if known is not None else UNHEARD, name, live)
 
     # Leaving
 

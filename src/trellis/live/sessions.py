@@ -66,7 +66,6 @@ class Sessions:
     def __init__(self, node: Node) -> None:
         self.node = node
         self.open: dict[Link, Session] = {}
-        self.farewells: set[asyncio.Task[None]] = set()  # clients that have gone, while their topics are left
 
     def attach(self, link: Link) -> Session:
         return Session(self, link)
@@ -126,13 +125,8 @@ class Session:
         for task in self.tasks:
             task.cancel()
         for topic in self.topics:
-            leaving = asyncio.create_task(self.let_go(topic))
-            self.sessions.farewells.add(leaving)
-            leaving.add_done_callback(self.sessions.farewells.discard)
-
-    async def let_go(self, topic: Topic) -> None:
-        with suppress(NotSubscribed):  # it had not got that far, or the node has left
-            await self.node.let_go(self, topic)
+            with suppress(NotSubscribed):  # it had not got that far, or the node has left
+                self.node.release(self, topic)
 
     def leave(self, reason: str) -> None:
         self.link.send(Bye(said(reason)))
@@ -205,6 +199,14 @@ class Session:
             waiting = self.topics[topic] = deque()
         return waiting
 
+    def leave_out(self, topic: Topic) -> None:
+        """A request is answered: the topic does not count any more if there is nothing else between it and the client.
+
+        Not before: when the link ends, all topics that count are let go of.
+        """
+        if topic not in self.readings and not self.topics.get(topic) and not self.node.takes_part(self, topic):
+            self.topics.pop(topic, None)
+
     # Publishing
 
     def upon_publish(self, frame: Publish) -> None:
@@ -232,6 +234,7 @@ class Session:
                 if frame.confirm:
                     self.start(self.confirm(outgoing, frame.ref))
             waiting.popleft()
+            self.leave_out(frame.topic)
 
     async def confirm(self, outgoing: Outgoing, ref: int) -> None:
         try:
@@ -260,6 +263,7 @@ class Session:
             if self.readings.get(frame.topic) is reading:
                 del self.readings[frame.topic]
             self.answer(frame, error)
+            self.leave_out(frame.topic)
             return
         self.answer(frame)
         reading.bringing = self.start(self.bring(reader))
@@ -285,8 +289,6 @@ class Session:
         reading = self.readings.pop(frame.topic, None)
         if reading is not None:
             reading.end()
-        if not frame.writes and not self.topics.get(frame.topic, True):
-            del self.topics[frame.topic]
         self.start(self.unsubscribe(frame))
 
     async def unsubscribe(self, frame: Unsubscribe) -> None:
@@ -296,6 +298,7 @@ class Session:
             self.answer(frame, error)
         else:
             self.answer(frame)
+        self.leave_out(frame.topic)
 
     # Looking
 
