@@ -12,9 +12,10 @@ import pytest
 from links import run
 
 import trellis
-from trellis.errors import NetworkError
+from trellis.errors import LocalProtocolError, NetworkError
 from trellis.live import joining
 from trellis.live import members as live_members
+from trellis.live.client import connect
 from trellis.live.frames import Bye, Carry, Elsewhere, Frame, Join
 from trellis.live.memory import Memory
 from trellis.live.places import Lot, Member
@@ -286,3 +287,63 @@ def test_nothing_of_a_link_reaches_the_machines_after_its_end_though_it_came_in_
             assert happened == ["receive", "suspect"]
 
     told(story())
+
+
+# Who is gone for good
+
+
+def test_a_dead_member_is_forgotten_by_all_and_does_not_come_back_with_its_data(tmp_path: Path) -> None:
+    async def story() -> None:
+        town = Town()
+        async with town.node(1) as a, town.node(2, a) as b, connected(town, b) as operator:
+            dead = town.node(3, a, data=tmp_path / "data")
+            await dead.start()
+            await until(lambda: len(a.host.reached) == len(b.host.reached) == 2)
+            with pytest.raises(LocalProtocolError, match="place 2: it is alive"):
+                await operator.forget(2)
+            dead.end("killed")
+            await until(lambda: b.host.holds_dead(2))
+            await operator.forget(2)
+            await until(lambda: not diallers(a, b) - {None})
+            assert [member["place"] for member in a.status()["members"]] == [0, 1]
+            with pytest.raises(LocalProtocolError, match="place 2: no member stands there"):
+                await operator.forget(2)
+            for _ in range(2):  # each time it would be a new life
+                with pytest.raises(
+                    NetworkError, match="place 2: it was forgotten as gone for good; start with an empty"
+                ):
+                    await town.node(3, data=tmp_path / "data").start()
+            async with town.node(3, b) as comer:
+                assert (comer.place, sorted(comer.host.reached)) == (3, [0, 1])
+
+    told(story())
+
+
+def test_a_member_that_lived_on_out_of_reach_stops_when_it_hears_that_it_was_forgotten(tmp_path: Path) -> None:
+    """Through the first link that it gets: it is told why, and not only refused."""
+
+    async def story() -> None:
+        town = Town()
+        async with town.node(1) as a, town.node(2, a) as b:
+            away = town.node(3, a, data=tmp_path / "data")
+            await away.start()
+            await until(lambda: len(a.host.reached) == len(b.host.reached) == 2)
+            away.end("it is cut off")
+            await until(lambda: a.host.holds_dead(2))
+            await a.forget(2)
+            await until(lambda: not diallers(a, b) - {None})
+            town.mute = {"m:1", "m:2"}
+            town.open.set()  # dialling them fails at once
+            again = town.node(3, data=tmp_path / "data")
+            starting = asyncio.create_task(again.start())
+            await until(lambda: hasattr(again, "members") and again.members.ready)  # alone, as it must think
+            town.mute = set()
+            with pytest.raises(NetworkError, match="place 2 was forgotten as gone for good; this node must stop"):
+                await starting
+            assert sorted(a.host.reached) == [1]
+
+    told(story())
+
+
+def connected(town: Town, node: trellis.Node) -> trellis.Client:
+    return connect(node.address, plaintext=True, net=town)

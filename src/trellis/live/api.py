@@ -363,6 +363,11 @@ class Node(Bus):
         if not self.running:
             raise self.trouble or LocalProtocolError("this node is not running; use it within `async with`")
 
+    async def forget(self, place: NodeId) -> None:
+        """A member is gone for good: nobody looks for it any more, and nobody ever stands on its place again."""
+        self.check_running()
+        await self.members.forget(place)
+
     def status(self) -> dict[str, Any]:
         """What `trellis status` shows."""
         return report(self)

@@ -33,6 +33,7 @@ from trellis.live.frames import (
     Done,
     Event,
     Failed,
+    Forget,
     Frame,
     Gap,
     Refused,
@@ -275,7 +276,7 @@ class Client(Bus):
         """It is said though whoever unsubscribes waits no more: the node must not go on bringing what nobody reads."""
         await asyncio.shield(self.start_task(self.ask(what)))
 
-    async def ask(self, question: Subscribe | Unsubscribe | AskStatus) -> Frame:
+    async def ask(self, question: Subscribe | Unsubscribe | AskStatus | Forget) -> Frame:
         async with self.asking:
             link = self.check_running()
             answer: asyncio.Future[Frame] = asyncio.get_running_loop().create_future()
@@ -301,6 +302,10 @@ class Client(Bus):
             return
         self.wrote.add(topic)
         await self.calls.add(topic, order or "", Call(items, confirm))
+
+    async def forget(self, place: int) -> None:
+        """Tell the node that a member is gone for good. Refused while somebody reaches it."""
+        await self.ask(Forget(next(self.refs), place))
 
     async def status(self) -> dict[str, Any]:
         """What the node says of itself: members, topics, windows, queues."""

@@ -234,6 +234,13 @@ class Status(Frame, frozen=True, gc=False, tag="status"):
     report: Annotated[bytes, Meta(max_length=FRAME_MAX)]
 
 
+class Forget(Frame, frozen=True, gc=False, tag="forget"):
+    """The member on this place is gone for good: nobody need look for it any more."""
+
+    ref: Ref
+    place: NodeId
+
+
 FRAMES: tuple[type[Frame], ...] = tuple(Frame.__subclasses__())
 
 

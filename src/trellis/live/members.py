@@ -11,7 +11,7 @@ import asyncio
 import logging
 from collections.abc import Callable, Collection, Iterable
 
-from trellis.errors import StateError
+from trellis.errors import LocalProtocolError, StateError
 from trellis.live import joining
 from trellis.live.codec import OutOfPlace
 from trellis.live.frames import Attach, Bye, Carry, Frame, Hand, Hello, Join, Order, Refused, Welcome
@@ -20,7 +20,7 @@ from trellis.live.net import Net
 from trellis.live.node import Host
 from trellis.live.peers import Peers
 from trellis.live.places import Member
-from trellis.live.roster import Roster
+from trellis.live.roster import Roster, forgotten
 from trellis.live.state import State
 from trellis.live.tls import Identity
 from trellis.live.transport import Link, Owner, Server, check_reachable
@@ -106,6 +106,8 @@ class Members:
                 self.spread_news(self.peers.greet(link, frame))
             case Join():
                 self.let_in(link, frame)
+            case Tell() if link in self.peers.greetings and (self.tls is None or link.is_node):
+                self.hear(frame.members, link)  # in answer to my hello: why I am not wanted
             case Attach() if self.clients is not None:
                 link.owner = self.clients(link)
                 link.owner.received(link, [frame])
@@ -148,7 +150,8 @@ class Members:
             self.news[member.place] = member, None if member.place in self.news else teller
             self.peers.want(member)
         if self.roster.ousted:
-            self.ousted(f"place {self.roster.me} is in use by another node; this one must stop")
+            why = "was forgotten as gone for good" if forgotten(self.roster.mine) else "is in use by another node"
+            self.ousted(f"place {self.roster.me} {why}; this node must stop")
 
     def tell_news(self) -> None:
         news, self.news = self.news, {}
@@ -162,6 +165,22 @@ class Members:
             told = tuple(member for member, teller in news.values() if teller is not link)
             if told:
                 link.send(Tell(told))
+
+    async def forget(self, place: NodeId) -> None:
+        """A member is gone for good, says an operator. Refused when anything speaks against it."""
+        self.check_gone(place)
+        await self.peers.find(place)
+        self.check_gone(place)  # and it may have left meanwhile
+        if not self.host.holds_dead(place):
+            raise LocalProtocolError(f"place {place}: others may still reach it; try again in some seconds")
+        news = self.roster.forget(place)
+        self.state.remember(news)
+        self.spread_news(news)
+
+    def check_gone(self, place: NodeId) -> None:
+        refusal = self.roster.not_gone(place, self.host.reached)
+        if refusal is not None:
+            raise LocalProtocolError(refusal.reason)
 
     # Leaving
 

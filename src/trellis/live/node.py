@@ -77,6 +77,11 @@ class Host:
         """Of a stack, to look at; None for a machine without one."""
         return getattr(self.machines[name], "overlay", None)
 
+    def holds_dead(self, node: NodeId) -> bool:
+        """Whether nobody reaches a node any more, as far as one has heard."""
+        detector = self.machines[DETECTOR]
+        return isinstance(detector, Detector) and detector.holds_dead(node)
+
     def feed(self, name: str, event: Event) -> None:
         """One event to one machine, and all that follows from it."""
         self.carry_out(name, self.clock.read(), self.machines[name].step(lapse_us(), event))

@@ -20,7 +20,7 @@ from trellis.live.frames import Roster as Tell
 from trellis.live.net import Net
 from trellis.live.node import Host
 from trellis.live.places import Member
-from trellis.live.roster import Roster
+from trellis.live.roster import Roster, forgotten
 from trellis.live.tls import Identity
 from trellis.live.transport import Link, Owner
 from trellis.words import NodeId
@@ -138,6 +138,14 @@ class Peers:
             if link not in self.known:
                 link.close("no hello in time")
 
+    async def find(self, place: NodeId) -> None:
+        """One more attempt, whoever of us should dial."""
+        if place not in self.host.reached:
+            try:
+                await self.dial_once(self.wanted.setdefault(place, Peer(place)), self.roster.members[place])
+            except (NetworkError, TimeoutError) as error:
+                log.debug("place %d: %s", place, error)
+
     def hello(self) -> Hello:
         me = self.roster.said
         return Hello(VERSION, self.roster.cluster, me.place, me.incarnation, me.address, self.host.clock.read())
@@ -152,6 +160,9 @@ class Peers:
             raise OutOfPlace(f"cluster {hello.cluster!r}: this is {self.roster.cluster!r}; join this one first")
         if self.tls is not None and not link.is_node:
             raise OutOfPlace(f"a client's certificate ({link.peer}): members have a node's")
+        known = self.roster.members.get(hello.place)
+        if known is not None and forgotten(known):
+            link.send(Tell((known,)))  # or it would never learn why nobody wants it
         mine = self.greetings.pop(link, None)
         if mine is not None:
             mine.end()

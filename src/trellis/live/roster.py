@@ -42,6 +42,14 @@ def merged(one: Member, other: Member) -> Member:
     return newer if newer.lot == lot else msgspec.structs.replace(newer, lot=lot)
 
 
+def forgotten(member: Member | None) -> bool:
+    """Gone for good, as an operator said: its last life is over, and nobody ever stands on its place again.
+
+    Were the place given out again, two members that are cut off from each other could each give it to another node.
+    """
+    return member is not None and member.left and member.incarnation == INCARNATIONS
+
+
 class Roster:
     """What one member knows of all, and the places that it can give out."""
 
@@ -112,6 +120,8 @@ class Roster:
         known, vacancy = self.members.get(place), self.vacancies.get(place)
         if place == self.me:
             return Refused(f"place {place}: it is mine; two nodes run on copies of one data directory")
+        if forgotten(known):
+            return Refused(f"place {place}: it was forgotten as gone for good; start with an empty data directory")
         if place in self.mine.lot:
             return Refused(f"place {place}: nobody was ever given it; {way_out}")
         if vacancy is not None and vacancy.open:
@@ -131,7 +141,8 @@ class Roster:
         """
         if self.mine.left or self.ousted:
             return Refused(f"member {self.me} is leaving; ask another one")
-        vacant = [v for v in self.vacancies.values() if v.open and v.incarnation < INCARNATIONS]
+        open = [v for v in self.vacancies.values() if v.open and v.incarnation < INCARNATIONS]
+        vacant = [v for v in open if not forgotten(self.members.get(v.place))]
         if vacant:
             return self.give_again(min(vacant, key=lambda v: v.place), name, live)
         better = self.better(live)
@@ -215,6 +226,21 @@ class Roster:
         self.members[self.me] = msgspec.structs.replace(mine, left=True)
         self.vacancies = {}
         return handed
+
+    def not_gone(self, place: NodeId, live: Collection[NodeId]) -> Refused | None:
+        """Why a member cannot be forgotten, if I know of a reason."""
+        known = self.members.get(place)
+        if place == self.me:
+            return Refused(f"place {place}: it is this node's own; end it with --leave instead")
+        if known is None or known.left:
+            return Refused(f"place {place}: no member stands there; `trellis status` shows who does")
+        if place in live:
+            return Refused(f"place {place}: it is alive; end it with --leave instead")
+        return None
+
+    def forget(self, place: NodeId) -> list[Member]:
+        """An operator says that a member is gone for good. The news, which is the same whoever of us is told."""
+        return self.hear([msgspec.structs.replace(self.members[place], incarnation=INCARNATIONS, left=True)])
 
     def inherit(self, handed: Iterable[Vacancy]) -> list[Member] | Refused:
         """Another member leaves, and hands me its places. They are kept before this returns the news to tell."""

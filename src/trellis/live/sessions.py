@@ -34,6 +34,7 @@ from trellis.live.frames import (
     Done,
     Event,
     Failed,
+    Forget,
     Frame,
     Gap,
     Publish,
@@ -58,6 +59,9 @@ CLIENTS_MAX = 1024  # of one node
 TOPICS_MAX = 4096  # that one client reads or publishes on
 QUEUED_MAX = 4 << 20  # bytes on their way to a client, before its subscriptions wait
 SILENCE = (5, 2, 5)  # seconds before the system asks whether the other end is there, between two asks, and how often
+
+
+Request = Publish | Subscribe | Unsubscribe | Forget
 
 
 class Sessions:
@@ -162,6 +166,9 @@ class Session:
             case Unsubscribe():
                 self.take(frame)
                 self.upon_unsubscribe(frame)
+            case Forget():
+                self.take(frame)
+                self.start(self.forget(frame))
             case AskStatus():
                 self.upon_ask(frame)
             case Bye():
@@ -169,7 +176,7 @@ class Session:
             case _:
                 raise OutOfPlace(f"{type(frame).__name__} from a client: clients do not say that")
 
-    def take(self, frame: Publish | Subscribe | Unsubscribe) -> None:
+    def take(self, frame: Request) -> None:
         """Count a request that will be answered later."""
         self.asked += 1
         self.asked_bytes += len(frame.payload) if isinstance(frame, Publish) else 0
@@ -179,7 +186,7 @@ class Session:
                 f"{ASKED_BYTES_MAX}; wait for answers"
             )
 
-    def answer(self, frame: Publish | Subscribe | Unsubscribe, error: TrellisError | None = None) -> None:
+    def answer(self, frame: Request, error: TrellisError | None = None) -> None:
         self.asked -= 1
         self.asked_bytes -= len(frame.payload) if isinstance(frame, Publish) else 0
         self.link.send(Done(frame.ref) if error is None else Failed(frame.ref, said(str(error))))
@@ -300,7 +307,15 @@ class Session:
             self.answer(frame)
         self.leave_out(frame.topic)
 
-    # Looking
+    # The cluster
+
+    async def forget(self, frame: Forget) -> None:
+        try:
+            await self.node.forget(frame.place)
+        except TrellisError as error:
+            self.answer(frame, error)
+        else:
+            self.answer(frame)
 
     def upon_ask(self, frame: AskStatus) -> None:
         report = msgspec.json.encode(self.node.status())
