@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import signal
 import socket
+import threading
 import time
 import urllib.request
+from contextlib import suppress
 from pathlib import Path
 from subprocess import PIPE
 
@@ -94,6 +96,32 @@ def test_a_second_ctrl_c_ends_it_at_once() -> None:
             reader.communicate()
 
 
+def test_an_asker_that_trickles_does_not_keep_a_node_from_its_end() -> None:
+    with node() as first, node("--join", first.address) as second:
+        await_number(first, "trellis_members_reached", 1)
+        host, port = second.ready["metrics"].split(":")
+        with socket.create_connection((host, int(port))) as asker:
+            asker.sendall(b"GET /metrics HTTP/1.0\r\nX: ")
+            over = threading.Event()
+
+            def trickle() -> None:
+                with suppress(OSError):
+                    while not over.wait(0.05):
+                        asker.sendall(b"x")
+
+            trickling = threading.Thread(target=trickle)
+            trickling.start()
+            try:
+                code, log = second.end(signal.SIGTERM)
+            finally:
+                over.set()
+                trickling.join()
+        assert code == 0
+        assert "it has ended in good order" in log
+        await_number(first, "trellis_members", 1)
+        assert number(first, "trellis_suspicions_total") == 0
+
+
 # What is refused. The line is the only one.
 
 LISTEN = ("node", "--listen", "127.0.0.1:0")
@@ -117,6 +145,7 @@ PLAIN = (*LISTEN, "--plaintext", "--log-level", "error")
         ((*PLAIN, "--join", "there"), "'there': it must be host:port"),
         ((*PLAIN, "--advertise", "there"), "'there': it must be host:port"),
         ((*PLAIN, "--advertise", "0.0.0.0:7000"), "nobody reaches a node by that"),
+        ((*PLAIN, "--advertise", "h" * 300 + ":7000"), "it must be ASCII, at most 262 characters"),
         ((*PLAIN, "--metrics", "9100"), "'9100': it must be host:port"),
         ((*LISTEN, "--plaintext", "--log-level", "loud"), "'--log-level'"),
         ((*PLAIN, "--data", "/dev/null/data"), "it cannot be used"),

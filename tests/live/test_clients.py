@@ -14,7 +14,7 @@ from links import Ear, key_directory, run
 
 import trellis
 from trellis.errors import KeysError, LocalProtocolError, NetworkError, NotSubscribed
-from trellis.live import sessions
+from trellis.live import sessions, subscription
 from trellis.live.codec import Bundle
 from trellis.live.frames import (
     ASKED_MAX,
@@ -30,7 +30,7 @@ from trellis.live.frames import (
     Unsubscribe,
 )
 from trellis.live.subscription import TOO_SLOW
-from trellis.live.transport import dial
+from trellis.live.transport import BUFFER_MAX, dial
 
 
 @pytest.fixture(params=["plain", "tls"])
@@ -211,6 +211,42 @@ def test_a_client_that_does_not_read_its_link_gets_gaps_from_the_node(monkeypatc
                 await asyncio.sleep(0)
                 filled += 10
             await slow(node, reader, 5000, filled, client.link)
+            assert client.link.reason is None
+
+    told(story())
+
+
+def test_a_client_that_does_not_read_its_link_costs_the_same_on_many_topics_as_on_one(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(sessions, "QUEUED_MAX", 2 * BUFFER_MAX)
+    monkeypatch.setattr(subscription, "BYTES_MAX", 1 << 20)
+    topics = [f"t{n}" for n in range(40)]
+
+    async def story() -> None:
+        async with pair() as (node, client):
+            readers = [await client.subscribe(topic) for topic in topics]
+            assert client.link is not None
+            client.link.transport.pause_reading()
+            [theirs] = node.sessions.open
+            [session] = node.sessions.open.values()
+            sent = 0
+            while theirs.queued <= sessions.QUEUED_MAX or not node.host.tally.left_out:
+                sent += 1
+                for topic in topics:
+                    await node.publish(topic, b"x" * 100_000, confirm=True)
+                held = sum(reader.bytes for course in node.courses.values() for reader in course.readers)
+                assert held == session.budget.used <= subscription.BYTES_MAX
+                assert theirs.queued <= sessions.QUEUED_MAX + 200_000
+            client.link.transport.resume_reading()
+            missed = 0
+            for reader in readers:
+                got = await take(reader, sent)
+                gaps = [item for item in got if isinstance(item, trellis.Gap)]
+                assert sum(gap.count for gap in gaps) + len(got) - len(gaps) == sent
+                missed += sum(gap.count for gap in gaps)
+            assert missed
+            assert session.budget.used == 0
             assert client.link.reason is None
 
     told(story())

@@ -6,16 +6,20 @@ import asyncio
 import socket
 import urllib.error
 import urllib.request
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
 
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 import trellis
 from trellis.errors import NetworkError
+from trellis.live import gauges
 from trellis.live.gauges import Endpoint, show
 from trellis.live.subscription import Gap
 
 Numbers = dict[str, float]
+WAIT_MAX = 20.0  # seconds
 
 
 def fetch(address: str) -> str:
@@ -130,6 +134,56 @@ def test_an_asker_that_says_nothing_holds_up_neither_the_node_nor_the_next_asker
                 await node.publish("news", b"x", confirm=True)
                 assert (await scrape(endpoint))["trellis_published_total"] == 1
             await endpoint.close()
+
+    asyncio.run(main())
+
+
+@asynccontextmanager
+async def trickling(endpoint: Endpoint) -> AsyncIterator[asyncio.Task[None]]:
+    """An asker of one byte after the other, until it is hung up on; far within the patience for a single read."""
+    _, writing = await asyncio.open_connection(*endpoint.address.split(":"))
+    writing.write(b"GET /metrics HTTP/1.0\r\nX: ")
+
+    async def trickle() -> None:
+        with suppress(OSError):
+            while True:
+                writing.write(b"x")
+                await writing.drain()
+                await asyncio.sleep(0.05)
+
+    task = asyncio.create_task(trickle())
+    try:
+        await asyncio.sleep(0.5)  # so that it is its turn
+        yield task
+    finally:
+        task.cancel()
+        writing.close()
+
+
+def test_an_asker_that_trickles_is_left_and_the_next_one_is_answered() -> None:
+    async def main() -> None:
+        async with trellis.Node(plaintext=True) as node:
+            endpoint = await show(node, "127.0.0.1:0")
+            endpoint.begin()
+            async with trickling(endpoint) as asker:
+                assert (await scrape(endpoint))["trellis_members"] == 1
+                await asyncio.wait_for(asker, WAIT_MAX)
+            await endpoint.close()
+
+    asyncio.run(main())
+
+
+def test_an_asker_that_trickles_does_not_hold_up_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(gauges, "REQUEST_MAX", 3600.0)
+
+    async def main() -> None:
+        async with trellis.Node(plaintext=True) as node:
+            endpoint = await show(node, "127.0.0.1:0")
+            endpoint.begin()
+            async with trickling(endpoint):
+                closing = asyncio.create_task(endpoint.close())
+                done, _ = await asyncio.wait([closing], timeout=WAIT_MAX)
+                assert done
 
     asyncio.run(main())
 

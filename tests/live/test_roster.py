@@ -16,9 +16,11 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 
 from trellis.errors import StateError
 from trellis.live import places as grounds
-from trellis.live.frames import Elsewhere, Refused, Welcome
-from trellis.live.places import INCARNATIONS, UNHEARD, WHOLE, Lot, Member, Vacancy
-from trellis.live.roster import Roster, merged
+from trellis.live.codec import Decoder, Malformed, encode
+from trellis.live.frames import Elsewhere, Hand, Refused, Welcome
+from trellis.live.frames import Roster as Tell
+from trellis.live.places import INCARNATIONS, MEMBERS_MAX, PLACES, TOLD_MAX, UNHEARD, WHOLE, Lot, Member, Vacancy
+from trellis.live.roster import Roster, merged, pieces
 
 members = st.builds(
     Member,
@@ -408,3 +410,32 @@ class CrampedLife(Life):
 
 TestCrampedLife = CrampedLife.TestCase
 TestCrampedLife.settings = settings(max_examples=120, stateful_step_count=60, deadline=None)
+
+
+def test_all_that_a_node_can_know_is_told_in_frames_that_fit_however_long_the_names() -> None:
+    lot = Lot(PLACES, grounds.DIMENSION)
+    longest = Member(PLACES - 1, INCARNATIONS, "h" * 262, "n" * 63, False, lot)
+    told = pieces([longest] * MEMBERS_MAX)
+    assert sum(map(len, told)) == MEMBERS_MAX
+    vacancy = Vacancy(PLACES - 1, INCARNATIONS, lot)
+    for frame in (Tell(told[0]), Welcome("c" * 128, 0, 0, lot, told[0]), Hand(pieces([vacancy] * MEMBERS_MAX)[0])):
+        decoder = Decoder()
+        decoder.accept()
+        assert decoder.feed(b"".join(encode(frame))) == [frame]
+
+
+@pytest.mark.parametrize("wrong", [{"address": "h" * 263}, {"address": "a b:1"}, {"name": "n" * 64}, {"name": "A"}])
+def test_a_member_with_an_address_or_a_name_that_none_can_have_is_no_member(wrong: dict[str, str]) -> None:
+    member = msgspec.structs.replace(Member(1, 0, "a:1", "a", False, WHOLE), **wrong)
+    decoder = Decoder()
+    decoder.accept()
+    with pytest.raises(Malformed):
+        decoder.feed(b"".join(encode(Tell((member,)))))
+
+
+def test_more_members_than_fit_one_frame_are_no_frame() -> None:
+    member = Member(1, 0, "a:1", "a", False, WHOLE)
+    decoder = Decoder()
+    decoder.accept()
+    with pytest.raises(Malformed):
+        decoder.feed(b"".join(encode(Tell((member,) * (TOLD_MAX + 1)))))

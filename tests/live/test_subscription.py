@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from trellis.live import subscription
-from trellis.live.subscription import TOO_SLOW, Batch, Gap, Subscription
+from trellis.live.subscription import OVERHEAD, TOO_SLOW, Batch, Budget, Gap, Subscription
 
 ROOM = 10  # messages that may wait
 
@@ -23,8 +23,8 @@ STEPS = st.lists(
 )
 
 
-def made() -> Subscription:
-    return Subscription("t", "fifo", lambda _: asyncio.sleep(0), messages_max=ROOM)
+def made(budget: Budget | None = None) -> Subscription:
+    return Subscription("t", "fifo", lambda _: asyncio.sleep(0), messages_max=ROOM, budget=budget)
 
 
 def batch(source: int, seq: int, count: int) -> Batch:
@@ -95,7 +95,7 @@ def test_a_reader_that_sleeps_costs_one_gap_for_each_source_even_when_numbers_co
 
 
 def test_bytes_are_bounded_too_and_are_given_back_when_read(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(subscription, "BYTES_MAX", 100)
+    monkeypatch.setattr(subscription, "BYTES_MAX", 3 * (95 + OVERHEAD) - 1)
 
     async def story() -> None:
         reader = made()
@@ -105,6 +105,59 @@ def test_bytes_are_bounded_too_and_are_given_back_when_read(monkeypatch: pytest.
         reader.put(Batch([b"x" * 90], "t", 0, 0, 3), 95)
         assert await reader.next() == Batch([b"x" * 90], "t", 0, 0, 3)
         assert reader.bytes == 0
+
+    asyncio.run(story())
+
+
+@given(
+    st.lists(
+        st.tuples(st.just("put"), st.integers(0, 3), st.integers(0, 200))
+        | st.tuples(st.sampled_from(["read", "close"]), st.integers(0, 3), st.just(0)),
+        max_size=60,
+    )
+)
+def test_readers_of_one_program_share_a_bound_and_give_back_what_they_held(steps: list[Any]) -> None:
+    async def story() -> None:
+        budget = Budget()
+        readers, after = [made(budget) for _ in range(4)], [1] * 4
+        for kind, n, size in steps:
+            reader = readers[n]
+            if kind == "put" and reader.over is None:
+                reader.put(batch(0, after[n], 1), size)
+                after[n] += 1
+            elif kind == "close":
+                reader.close()
+            elif reader.waiting or reader.gaps:
+                await reader.next()
+            held = [reader.bytes for reader in readers if reader.over is None]
+            assert sum(held) == budget.used <= subscription.BYTES_MAX
+        for reader in readers:
+            reader.close()
+            await read_all(reader)
+            assert reader.bytes == 0
+        assert budget.used == 0
+
+    with pytest.MonkeyPatch.context() as small:
+        small.setattr(subscription, "BYTES_MAX", 1000)
+        asyncio.run(story())
+
+
+def test_readers_that_sleep_leave_room_for_one_that_is_awake(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(subscription, "BYTES_MAX", 20 * (100 + OVERHEAD))
+
+    async def story() -> None:
+        budget = Budget()
+        sleepers, awake = [made(budget) for _ in range(5)], made(budget)
+        for seq in range(1, 51):
+            for reader in (*sleepers, awake):
+                reader.put(batch(0, seq, 1), 100)
+            assert await awake.next() == batch(0, seq, 1)
+        assert budget.used <= subscription.BYTES_MAX
+        for reader in sleepers:
+            reader.close()
+            *got, gap = await read_all(reader)
+            assert got
+            assert gap == Gap("t", 0, 0, 1 + len(got), 50 - len(got), TOO_SLOW)
 
     asyncio.run(story())
 

@@ -11,10 +11,10 @@ import asyncio
 import logging
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from trellis import events
-from trellis.errors import LocalProtocolError, NetworkError, NotSubscribed, TrellisError
+from trellis.errors import LocalProtocolError, NetworkError, NotSubscribed, TraceError, TrellisError
 from trellis.live import transport
 from trellis.live.bus import ORDER, Bus, check, other_order
 from trellis.live.clock import Clock
@@ -26,12 +26,15 @@ from trellis.live.net import Net
 from trellis.live.node import Host
 from trellis.live.outgoing import Outgoing
 from trellis.live.places import Member
-from trellis.live.sessions import Sessions
+from trellis.live.sessions import Session, Sessions
 from trellis.live.state import State
 from trellis.live.status import report
-from trellis.live.subscription import Batch, Gap, Subscription
+from trellis.live.subscription import Batch, Budget, Gap, Subscription
 from trellis.live.tls import identity
 from trellis.words import Message, MessageId, NodeId, Topic
+
+if TYPE_CHECKING:
+    from trellis.live.record import Journal
 
 log = logging.getLogger("trellis.live")
 
@@ -66,10 +69,12 @@ class Node(Bus):
         self.tls = identity(keys, name, plaintext)
         self.name = self.tls.name if self.tls is not None else ""
         self.courses: dict[Topic, Course] = {}
+        self.budget = Budget()
         self.sessions = Sessions(self)
         self.members: Members
         self.host: Host
         self.running = False
+        self.ending: asyncio.Task[None] | None = None  # from when it has said goodbye
         self.stopped: asyncio.Event = asyncio.Event()
         self.trouble: TrellisError | None = None  # why it had to stop
 
@@ -78,7 +83,7 @@ class Node(Bus):
     async def start(self) -> None:
         """Become a member. Returns when the links to all members that are there stand."""
         self.stopped.clear()
-        self.trouble = None
+        self.trouble = self.ending = None
         self.state = State(self.data, self.name)
         self.members = members = Members(self.net, self.tls, self.state)
         try:
@@ -98,6 +103,7 @@ class Node(Bus):
             if self.trouble is None:  # else it has ended already
                 self.sessions.close("this node could not start")
                 await self.go("it could not start", self.data is None)
+            await self.ended()
             raise
         self.running = True
         log.info("place %d, incarnation %d, at %s", self.place, self.incarnation, self.address)
@@ -113,8 +119,16 @@ class Node(Bus):
 
     async def stop(self, leave: bool | None = None) -> None:
         """Unsubscribe from everything and go. Without a data directory, or with leave=True, the place is given back."""
-        if not self.running:
-            return
+        if self.running:
+            await self.wind_up(leave)
+        await self.ended()
+
+    async def ended(self) -> None:
+        """Until nothing of it is left, if it has said goodbye."""
+        if self.ending is not None:
+            await asyncio.shield(self.ending)
+
+    async def wind_up(self, leave: bool | None) -> None:
         self.running = False
         self.sessions.close("this node stops")
         for course in list(self.courses.values()):
@@ -125,11 +139,11 @@ class Node(Bus):
         try:
             await self.unsubscribe_all()
         finally:  # whoever waits may give up; then it ends at once
-            for course in self.courses.values():
-                course.fail(NetworkError(f"topic {course.topic!r}: this node stopped before all was settled"))
-            self.courses.clear()
-            await self.go("it stops", leave if leave is not None else self.data is None)
-        await self.members.gone()
+            if self.ending is None:  # else it had to give up meanwhile
+                for course in self.courses.values():
+                    course.fail(NetworkError(f"topic {course.topic!r}: this node stopped before all was settled"))
+                self.courses.clear()
+                await self.go("it stops", leave if leave is not None else self.data is None)
 
     async def go(self, reason: str, leave: bool) -> None:
         try:
@@ -154,21 +168,35 @@ class Node(Bus):
 
     def end(self, reason: str) -> None:
         self.running = False
+        if self.ending is not None:
+            return
         self.members.close(reason)
-        self.host.close()
+        self.ending = asyncio.create_task(self.close(self.host.close()))
+
+    async def close(self, journal: Journal | None) -> None:
+        """When the last words have left, the trace is laid down for good: by a thread, for it may be much."""
         try:
-            if self.host.journal is not None:
-                self.host.journal.close(self.host.clock.read())
+            try:
+                if journal is not None:
+                    journal.stop(self.host.clock.read())
+            finally:
+                await self.members.gone()
+                if journal is not None:
+                    await asyncio.to_thread(journal.turn_rest)
         finally:
             self.state.close()
             self.stopped.set()
 
     def be_ousted(self, reason: str) -> None:
-        log.error("%s", reason)
-        self.trouble = NetworkError(reason)
-        self.give_up(self.trouble)
+        self.give_up(NetworkError(reason))
+
+    def unrecorded(self, why: TraceError) -> None:
+        self.give_up(why)
 
     def give_up(self, why: TrellisError) -> None:
+        """It has to stop at once; whoever uses it learns why."""
+        log.error("%s", why)
+        self.trouble = why
         for course in self.courses.values():
             course.fail(why)
         self.sessions.close(str(why))
@@ -193,14 +221,15 @@ class Node(Bus):
     async def subscribe(self, topic: Topic, order: str = ORDER) -> Subscription:
         return await self.read(self, topic, order)
 
-    async def read(self, who: object, topic: Topic, order: str) -> Subscription:
+    async def read(self, who: Node | Session, topic: Topic, order: str) -> Subscription:
         """A subscription of this program, or of a client."""
         course = self.course(topic, order)
-        reader = Subscription(topic, order, self.end_reader, tally=self.host.tally)
+        reader = Subscription(topic, order, self.end_reader, tally=self.host.tally, budget=who.budget)
         course.readers[reader] = who  # before it stands: what comes right after must not be missed
         try:
             await asyncio.shield(course.standing)
         except BaseException:
+            reader.close()
             course.readers.pop(reader, None)
             if not course.used:
                 self.leave_topic(course)

@@ -45,7 +45,7 @@ from trellis.live.frames import (
 from trellis.live.net import Net
 from trellis.live.outgoing import weighed
 from trellis.live.sessions import notice_silence
-from trellis.live.subscription import Batch, Subscription
+from trellis.live.subscription import Batch, Budget, Subscription
 from trellis.live.subscription import Gap as Lack
 from trellis.live.tls import Identity, identity
 from trellis.live.transport import Link
@@ -91,6 +91,7 @@ class Client(Bus):
         self.place = self.incarnation = -1  # of the node, and so of what this client publishes
         self.cluster = ""
         self.refs = count(1)
+        self.budget = Budget()
         self.courses: dict[Topic, Course] = {}
         self.opening: dict[int, Course] = {}  # by the question that asks for it
         self.wrote: set[Topic] = set()  # topics that it has published on
@@ -236,7 +237,7 @@ class Client(Bus):
             self.start_task(self.stand(topic, course))
         elif course.order != order:
             raise other_order(topic, course.order, order)
-        reader = Subscription(topic, order, self.end_reader)
+        reader = Subscription(topic, order, self.end_reader, budget=self.budget)
         course.readers[reader] = None  # events may come in the same turn of the loop as the answer
         try:
             await asyncio.shield(course.standing)

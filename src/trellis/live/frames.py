@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Annotated
 import msgspec
 from msgspec import Meta
 
-from trellis.live.places import MEMBERS_MAX, Lot, Member, Vacancy
+from trellis.live.addresses import Address
+from trellis.live.places import MEMBERS_MAX, TOLD_MAX, Lot, Member, Vacancy
 from trellis.protocols.overlays import vcube_packets
 from trellis.protocols.parts import detector
 from trellis.words import EXACT, LENGTH_MAX, Count, Incarnation, NodeId, Packet, Payload, Seq, Time, Topic
@@ -29,9 +30,7 @@ QUEUE_MAX = 64 << 20  # bytes that wait for a peer that does not read
 Limited = Annotated[int, Meta(ge=0, le=65_535)]
 Perhaps = Annotated[int, Meta(ge=-1, lt=1 << 31)]  # a place or an incarnation; -1 is none
 Ref = Annotated[int, Meta(ge=0, lt=EXACT)]  # by which a client knows an answer again
-Address = Annotated[str, Meta(pattern=r"\A[!-~]{0,262}\Z")]  # host:port, or [host]:port; empty: takes no connections
 Cluster = Annotated[str, Meta(pattern=r"\A[!-~]{0,128}\Z")]  # empty: not known yet
-Name = Annotated[str, Meta(pattern=r"\A[a-z0-9-]{0,63}\Z")]  # of a certificate; empty in plaintext
 Word = Annotated[str, Meta(pattern=r"\A[a-z0-9/_-]{1,64}\Z")]  # of ours: a stack, an order, a tag
 MaybeWord = Annotated[str, Meta(pattern=r"\A[a-z0-9/_-]{0,64}\Z")]  # empty: none
 Text = Annotated[str, Meta(max_length=1024)]  # for people; cut by `said`
@@ -46,7 +45,7 @@ class Frame(msgspec.Struct, frozen=True, gc=False, array_like=True, forbid_unkno
     """One unit of a dialogue."""
 
 
-Members = Annotated[tuple[Member, ...], Meta(max_length=MEMBERS_MAX)]
+Members = Annotated[tuple[Member, ...], Meta(max_length=TOLD_MAX)]
 
 
 # Links between members.
@@ -64,7 +63,7 @@ class Hello(Frame, frozen=True, gc=False, tag="hello"):
 
 
 class Roster(Frame, frozen=True, gc=False, tag="roster"):
-    """Members that I know of: all of them, or those that are new."""
+    """Members that I know of: all of them, in as many frames as that takes, or those that are new."""
 
     members: Members
 
@@ -104,7 +103,10 @@ class Join(Frame, frozen=True, gc=False, tag="join"):
 
 
 class Welcome(Frame, frozen=True, gc=False, tag="welcome"):
-    """You are a member, here, among these. Some of them may be dead: these I reach, myself included."""
+    """You are a member, here, among these and those that were told (`Roster`) before it.
+
+    Some of them may be dead: these I reach, myself included.
+    """
 
     cluster: Cluster
     place: NodeId
@@ -127,9 +129,9 @@ class Refused(Frame, frozen=True, gc=False, tag="refused"):
 
 
 class Hand(Frame, frozen=True, gc=False, tag="hand"):
-    """I leave: these places are yours to give."""
+    """I leave: these places are yours to give. There may be more to come."""
 
-    vacancies: Annotated[tuple[Vacancy, ...], Meta(max_length=MEMBERS_MAX)]
+    vacancies: Annotated[tuple[Vacancy, ...], Meta(max_length=TOLD_MAX)]
 
 
 # Clients. What a client has asked for and was not told the end of is bounded; whoever goes beyond twice that is left.

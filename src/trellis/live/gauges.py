@@ -1,7 +1,7 @@
 """What a node shows to Prometheus: one endpoint, and nothing to pay for until it is read.
 
-Promises: numbers are read when somebody asks, on the node's own loop, so that they fit together. Whoever asks slowly
-          holds up other askers for `REQUEST_MAX` seconds, never the node.
+Promises: numbers are read when somebody asks, on the node's own loop, so that they fit together. Whoever asks slowly,
+          byte by byte or not at all, holds up other askers for `REQUEST_MAX` seconds, never the node nor its end.
 Assumes:  whoever reaches the address may read it: it is plain HTTP, so listen on loopback, or behind a proxy.
 Departs:  closed links and refused frames are counted for the whole process; `trellis node` runs one node in it.
 """
@@ -10,7 +10,9 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterator
-from threading import Thread
+from contextlib import suppress
+from socket import SHUT_RDWR
+from threading import Thread, Timer
 from typing import TYPE_CHECKING, Any
 from wsgiref.simple_server import WSGIRequestHandler, WSGIServer, make_server
 
@@ -20,8 +22,8 @@ from prometheus_client.registry import Collector
 
 from trellis.errors import NetworkError
 from trellis.live import closings
+from trellis.live.addresses import looked_up, written
 from trellis.live.status import queued
-from trellis.live.transport import looked_up, written
 
 if TYPE_CHECKING:
     from trellis.live.api import Node
@@ -96,13 +98,51 @@ class Gauges(Collector):
 class Silent(WSGIRequestHandler):
     """Says nothing on standard error, and does not wait for ever."""
 
-    timeout = REQUEST_MAX
+    server: Quiet
+    timeout = REQUEST_MAX  # of one read, or of all that one write takes
+
+    def setup(self) -> None:
+        super().setup()
+        self.patience = Timer(REQUEST_MAX, self.hang_up)  # for all reads together
+        self.patience.daemon = True
+        self.patience.start()
+        self.server.asking = self
+        if self.server.closing:
+            self.hang_up()
+
+    def parse_request(self) -> bool:
+        whole = super().parse_request()
+        self.heard()
+        return whole
+
+    def finish(self) -> None:
+        self.heard()
+        super().finish()
+
+    def heard(self) -> None:
+        """The request is in, or will not come."""
+        self.patience.cancel()
+        self.server.asking = None
+
+    def hang_up(self) -> None:
+        with suppress(OSError):  # the asker was faster
+            self.connection.shutdown(SHUT_RDWR)
 
     def log_message(self, format: str, *args: Any) -> None:
         pass
 
 
 class Quiet(WSGIServer):
+    asking: Silent | None = None  # whose request is not in yet
+    closing = False
+
+    def close_soon(self) -> None:
+        """Wait for no request any more. Called in another thread than requests are taken in."""
+        self.closing = True
+        if (asking := self.asking) is not None:
+            asking.hang_up()
+        self.shutdown()
+
     def handle_error(self, request: Any, client_address: Any) -> None:
         """An asker that went away, or a node that ended meanwhile: nobody waits for an answer."""
 
@@ -110,7 +150,7 @@ class Quiet(WSGIServer):
 class Endpoint:
     """An HTTP server, and a thread of its own once it is to answer."""
 
-    def __init__(self, server: WSGIServer) -> None:
+    def __init__(self, server: Quiet) -> None:
         self.server = server
         self.address = written(server.server_address)
         self.thread: Thread | None = None
@@ -120,9 +160,9 @@ class Endpoint:
         self.thread.start()
 
     async def close(self) -> None:
-        """Whoever asks at this moment still gets an answer."""
+        """Whoever has asked still gets an answer, within `ANSWER_MAX`; whoever is about to ask is left."""
         if self.thread is not None:
-            await asyncio.to_thread(self.server.shutdown)
+            await asyncio.to_thread(self.server.close_soon)
         self.server.server_close()
 
 

@@ -17,10 +17,11 @@ from msgspec import structs
 from trellis.errors import NetworkError
 from trellis.live.codec import OutOfPlace
 from trellis.live.frames import Elsewhere, Frame, Join, Refused, Welcome
+from trellis.live.frames import Roster as Tell
 from trellis.live.net import Net
 from trellis.live.node import Host
 from trellis.live.peers import DIAL_MAX, PAUSE_LEAST, PAUSE_MOST
-from trellis.live.places import WHOLE, Member
+from trellis.live.places import MEMBERS_MAX, WHOLE, Member
 from trellis.live.roster import HOPS_MAX, Roster, later
 from trellis.live.state import State
 from trellis.live.tls import Identity
@@ -39,14 +40,20 @@ class Question:
 
     def __init__(self) -> None:
         self.answer: asyncio.Future[Frame] = asyncio.get_running_loop().create_future()
+        self.told: list[Member] = []  # members that did not fit the answer
 
     def opened(self, link: Link) -> None:
         """Whoever asks speaks first."""
 
     def received(self, link: Link, frames: list[Frame]) -> None:
         for frame in frames:
+            if isinstance(frame, Tell) and len(self.told) < MEMBERS_MAX:
+                self.told += frame.members
+                continue
             if not isinstance(frame, Welcome | Elsewhere | Refused):
                 raise OutOfPlace(f"{type(frame).__name__} in answer to a Join")
+            if isinstance(frame, Welcome):
+                frame = structs.replace(frame, members=(*self.told, *frame.members))
             if not self.answer.done():
                 self.answer.set_result(frame)
 

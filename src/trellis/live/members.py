@@ -11,19 +11,22 @@ import asyncio
 import logging
 from collections.abc import Callable, Collection, Iterable
 
+from msgspec import structs
+
 from trellis.errors import LocalProtocolError, StateError
 from trellis.live import joining
+from trellis.live.addresses import check_reachable
 from trellis.live.codec import OutOfPlace
 from trellis.live.frames import Attach, Bye, Carry, Frame, Hand, Hello, Join, Order, Refused, Welcome
 from trellis.live.frames import Roster as Tell
 from trellis.live.net import Net
 from trellis.live.node import Host
-from trellis.live.peers import Peers
-from trellis.live.places import Member
-from trellis.live.roster import Roster, forgotten
+from trellis.live.peers import Peers, tell
+from trellis.live.places import TOLD_MAX, Member
+from trellis.live.roster import Roster, forgotten, pieces
 from trellis.live.state import State
 from trellis.live.tls import Identity
-from trellis.live.transport import Link, Owner, Server, check_reachable
+from trellis.live.transport import Link, Owner, Server
 from trellis.words import NodeId
 
 log = logging.getLogger("trellis.live")
@@ -116,6 +119,9 @@ class Members:
 
     def let_in(self, link: Link, join: Join) -> None:
         answer = joining.answer(self.roster, self.host, join, link, self.tls)
+        if isinstance(answer, Welcome):
+            tell(link, answer.members[:-TOLD_MAX])
+            answer = structs.replace(answer, members=answer.members[-TOLD_MAX:])
         link.send(answer)
         if isinstance(answer, Welcome):
             self.spread_news([self.roster.mine])  # my lot has changed
@@ -163,8 +169,7 @@ class Members:
             log.warning("%s", error)
         for link in self.peers.known:
             told = tuple(member for member, teller in news.values() if teller is not link)
-            if told:
-                link.send(Tell(told))
+            tell(link, told)
 
     async def forget(self, place: NodeId) -> None:
         """A member is gone for good, says an operator. Refused when anything speaks against it."""
@@ -191,7 +196,8 @@ class Members:
         handed = self.roster.leave()
         self.state.leave()
         if heir is not None and (link := self.peers.link_to(heir.place)) is not None:
-            link.send(Hand(handed))
+            for piece in pieces(handed):
+                link.send(Hand(piece))
         for link in list(self.peers.known):
             link.send(Tell((self.roster.mine,)))
         self.close("it leaves")

@@ -1,8 +1,9 @@
 """The live host: feeds events to the machines of one node, carries out what they ask for, re-arms their timers.
 
 Promises: a machine is only ever called through `step`, in the order in which things happened here. Rows of the trace
-          are handed to the system before the packets that they tell of leave (`Journal.flush` before a link writes).
-          Machines live by a time that nobody sets: a wall clock that jumps moves rows of the trace, and no decision.
+          are handed to the system before the packets that they tell of leave (`Journal.flush` before a link writes),
+          and soon after they were made where no packets leave (`Flushing`). Machines live by a time that nobody sets: a
+          wall clock that jumps moves rows of the trace, and no decision.
 Assumes:  whoever is told of deliveries does not call back into the host within that call.
 """
 
@@ -14,10 +15,11 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from trellis import protocols
 from trellis.effects import Accuse, CancelTimer, Confirm, Deliver, Effect, Gap, Note, Send, SetTimer, Settle
-from trellis.errors import UnexpectedEvent
+from trellis.errors import TraceError, UnexpectedEvent
 from trellis.events import Event, Receive, Restore, Suspect, Timeout
 from trellis.live.clock import Clock, lapse_us
 from trellis.live.codec import OutOfPlace
+from trellis.live.flushing import Flushing
 from trellis.live.places import PLACES
 from trellis.live.tally import Tally
 from trellis.machine import Machine, Place
@@ -44,6 +46,7 @@ class Application(Protocol):
     def settled(self, id: MessageId, count: int) -> None: ...
     def lacking(self, id: MessageId, count: int) -> None: ...
     def joining(self, source: NodeId, topic: Topic, stack: str) -> None: ...
+    def unrecorded(self, why: TraceError) -> None: ...
 
 
 class Host:
@@ -55,6 +58,7 @@ class Host:
         self.place = Place(place, PLACES, incarnation, alone=True, barrier_max=BARRIER_MAX)
         self.clock = clock
         self.journal = journal
+        self.flushing = Flushing(journal, application.unrecorded) if journal is not None else None
         self.application = application
         self.tally = Tally()
         self.loop = asyncio.get_running_loop()
@@ -120,6 +124,8 @@ class Host:
 
     def carry_out(self, name: str, now: int, effects: Iterable[Effect]) -> None:
         journal, application, tally = self.journal, self.application, self.tally
+        if self.flushing is not None:
+            self.flushing.look()
         for effect in effects:
             match effect:
                 case Send():
@@ -180,7 +186,12 @@ class Host:
         del self.timers[key]
         self.feed(key[0], Timeout(key[1]))
 
-    def close(self) -> None:
+    def close(self) -> Journal | None:
+        """Nothing more happens here. What is left to close is the journal."""
         for handle in self.timers.values():
             handle.cancel()
         self.timers.clear()
+        if self.flushing is not None:
+            self.flushing.close()
+        journal, self.journal, self.flushing = self.journal, None, None
+        return journal

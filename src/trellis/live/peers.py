@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 
 from trellis.effects import Send
 from trellis.errors import NetworkError
@@ -20,7 +20,7 @@ from trellis.live.frames import Roster as Tell
 from trellis.live.net import Net
 from trellis.live.node import Host
 from trellis.live.places import Member
-from trellis.live.roster import Roster, forgotten
+from trellis.live.roster import Roster, forgotten, pieces
 from trellis.live.tls import Identity
 from trellis.live.transport import Link, Owner
 from trellis.words import NodeId
@@ -29,6 +29,12 @@ log = logging.getLogger("trellis.live")
 
 DIAL_MAX = 2.0  # seconds for a link to stand, and again for the hello over it
 PAUSE_LEAST, PAUSE_MOST = 0.05, 1.0  # seconds between two attempts
+
+
+def tell(link: Link, news: Sequence[Member]) -> None:
+    """In as many frames as it takes."""
+    for piece in pieces(news):
+        link.send(Tell(piece))
 
 
 class Peer:
@@ -183,7 +189,7 @@ class Peers:
         self.known[link] = hello.place
         if self.host.journal is not None:
             link.before_write = self.host.journal.flush
-        link.send(Tell(self.roster.all_news()))
+        tell(link, self.roster.all_news())
         self.host.restore(hello.place, hello.incarnation)
         self.changed.set()
         return news

@@ -21,6 +21,7 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta
 
+from trellis.live.addresses import Address
 from trellis.words import NodeId
 
 DIMENSION = 30  # 2**30 places
@@ -28,9 +29,11 @@ PLACES = 1 << DIMENSION
 STOREYS = (16, 24, DIMENSION)  # their widths, as powers of two
 INCARNATIONS = (1 << 31) - 1
 MEMBERS_MAX = 65_536  # that one node keeps in mind
+TOLD_MAX = 2_048  # members in one frame: at their longest they fit
 
 PlaceId = Annotated[int, Meta(ge=0, lt=PLACES)]
 Incarnation = Annotated[int, Meta(ge=0, le=INCARNATIONS)]
+Name = Annotated[str, Meta(pattern=r"\A[a-z0-9-]{0,63}\Z")]  # of a certificate; empty in plaintext
 
 
 class Lot(msgspec.Struct, frozen=True, gc=False, array_like=True, forbid_unknown_fields=True):
@@ -80,8 +83,8 @@ class Member(msgspec.Struct, frozen=True, gc=False, array_like=True, forbid_unkn
 
     place: PlaceId
     incarnation: Incarnation
-    address: str
-    name: str  # of its certificate; empty in plaintext
+    address: Address
+    name: Name
     left: bool
     lot: Lot  # as far as one has heard
 

@@ -178,18 +178,30 @@ class Journal:
         if self.turned is None or self.turned.done():  # at most one waits in memory; the others wait on disk
             self.turned = self.turning.submit(turn, place, about, list(self.words), self.written)
 
-    def close(self, at: Time) -> None:
-        """The life ends in good order. Waits until all its segments are parts, as far as there is room for them."""
+    def stop(self, at: Time) -> None:
+        """The life ends in good order, and is written."""
         self.happened("stop", at, self.me)
         self.flush()
-        self.finish_segment()
-        self.turning.shutdown()
-        with suppress(OSError):
-            for number in range(self.number + 1):
-                place = stem(self.directory, self.node, self.incarnation, number)
-                if place.with_suffix(ROWS).exists() and (left := read_segment(place.with_suffix(ROWS))) is not None:
-                    write_part(place, About(left.title, left.orders), left.table)
-        os.close(self.lock)
+
+    def turn_rest(self) -> None:
+        """Wait until all segments are parts, as far as there is room for them. Nothing may be told it any more."""
+        try:
+            self.finish_segment()
+            self.turning.shutdown()
+            with suppress(OSError):
+                for number in range(self.number + 1):
+                    place = stem(self.directory, self.node, self.incarnation, number)
+                    if place.with_suffix(ROWS).exists() and (left := read_segment(place.with_suffix(ROWS))) is not None:
+                        write_part(place, About(left.title, left.orders), left.table)
+        finally:
+            os.close(self.lock)
+
+    def close(self, at: Time) -> None:
+        """Both at once, for whoever may wait. If the end cannot be written, its segments are left as they are."""
+        try:
+            self.stop(at)
+        finally:
+            self.turn_rest()
 
 
 def last_time(directory: Path) -> Time:

@@ -12,19 +12,27 @@ Assumes:  a data directory is one node's: never run twice at once (state.py lock
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Sequence
+from typing import TypeVar
 
 import msgspec
 
 from trellis.errors import StateError
 from trellis.live.frames import Elsewhere, Refused, Welcome
-from trellis.live.places import INCARNATIONS, MEMBERS_MAX, UNHEARD, Lot, Member, Vacancy
+from trellis.live.places import INCARNATIONS, MEMBERS_MAX, TOLD_MAX, UNHEARD, Lot, Member, Vacancy
 from trellis.words import NodeId
 
 HOPS_MAX = 3  # how often a joiner is sent elsewhere
 
 # Write down my lot and what changed of the vacancies that I hold, for good; StateError when that cannot be done.
 Keep = Callable[[Lot, Iterable[Vacancy]], None]
+
+Told = TypeVar("Told", Member, Vacancy)
+
+
+def pieces(news: Sequence[Told]) -> list[tuple[Told, ...]]:
+    """What fits one frame each, in the same order."""
+    return [tuple(news[start : start + TOLD_MAX]) for start in range(0, len(news), TOLD_MAX)]
 
 
 def later(one: Lot, other: Lot) -> Lot:
@@ -216,7 +224,7 @@ class Roster:
         return next((m for m in self.present() if m.place in live and m.place != self.me), None)
 
     def leave(self) -> tuple[Vacancy, ...]:
-        """I leave: what I hand to my heir, in one message that is never sent twice.
+        """I leave: what I hand to my heir. It is never sent twice.
 
         The caller forgets its place for good (`State.leave`) before it says a word of this. If the heir is not there
         after all, the places are lost to the cluster, which costs nothing else.

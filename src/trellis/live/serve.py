@@ -59,9 +59,11 @@ async def serve(make: Callable[[], Node], metrics: str | None, leave: bool, tell
             raise node.trouble
         log.info("it is told to end")
     finally:
-        if endpoint is not None:
-            await endpoint.close()
-        await node.stop(leave or None)
+        try:
+            await node.stop(leave or None)
+        finally:  # no asker may hold up the goodbye of a node
+            if endpoint is not None:
+                await endpoint.close()
     log.info("it has ended in good order")
 
 

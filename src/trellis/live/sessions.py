@@ -2,8 +2,8 @@
 
 Promises: a client's publishes on a topic are accepted in the order in which they came, and answered when they are;
           what goes wrong is answered (`Failed`), never a closed link. A client that reads slowly gets gaps: past
-          `QUEUED_MAX` bytes on its link its subscriptions are not emptied, and they are bounded. When its link ends,
-          its subscriptions end, and the node leaves the topics that nobody else here reads or publishes on.
+          `QUEUED_MAX` bytes on its link its subscriptions are not emptied, and they have one bound together. When its
+          link ends, its subscriptions end, and the node leaves the topics that nobody else here reads or publishes on.
 Assumes:  a client keeps to `ASKED_MAX` requests and `ASKED_BYTES_MAX` bytes that were not answered. One that goes
           beyond twice that, or says what clients do not say, is left.
 """
@@ -46,7 +46,7 @@ from trellis.live.frames import (
     said,
 )
 from trellis.live.outgoing import Outgoing
-from trellis.live.subscription import Batch, Subscription
+from trellis.live.subscription import Batch, Budget, Subscription
 from trellis.live.transport import Link
 from trellis.words import Topic
 
@@ -99,6 +99,7 @@ class Session:
         self.sessions = sessions
         self.node = sessions.node
         self.link = link
+        self.budget = Budget()
         self.readings: dict[Topic, Reading] = {}
         self.topics: dict[Topic, deque[Publish]] = {}  # that it has to do with, and what waits to be accepted there
         self.asked = 0  # requests without an answer
@@ -279,15 +280,19 @@ class Session:
         """Carry a subscription to the client, as fast as it takes it."""
         link = self.link
         try:
-            async for item in reader.batches():
+            while True:
+                await reader.arrival()
+                while link.queued > QUEUED_MAX:
+                    self.room.clear()
+                    await self.room.wait()
+                item = await reader.next()
                 origin = (item.topic, item.source, item.incarnation, item.seq)
                 if isinstance(item, Batch):
                     link.send(Event(*origin, len(item.payloads), Bundle.of(item.payloads), item.tags))
                 else:
                     link.send(Gap(*origin, item.count, item.why))
-                while link.queued > QUEUED_MAX:
-                    self.room.clear()
-                    await self.room.wait()
+        except StopAsyncIteration:
+            return
         except TrellisError as error:
             self.leave(str(error))  # the node has to stop
 

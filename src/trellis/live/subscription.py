@@ -1,7 +1,9 @@
 """What an application reads: events in order, one by one or in batches, and gaps where it was too slow.
 
-Promises: nothing is left out without a `Gap` in its place. What waits for a slow reader is bounded; past the bound the
-          newest are left out, and the reader is told which when it comes to that point.
+Source:   the bound that readers share is that of queues in a switch: dynamic thresholds (Choudhury and Hahne 1998).
+Promises: nothing is left out without a `Gap` in its place. What waits for a slow reader is bounded, and so is what
+          waits for all readers of one program together; past a bound the newest are left out, and the reader is told
+          which when it comes to that point. However many readers sleep, something is left for those that are awake.
 """
 
 from __future__ import annotations
@@ -18,7 +20,8 @@ from trellis.live.tally import Tally
 from trellis.words import NodeId, Topic
 
 MESSAGES_MAX = 65_536  # that wait for a reader
-BYTES_MAX = 64 << 20
+BYTES_MAX = 64 << 20  # that wait for all readers of one program
+OVERHEAD = 64  # bytes of memory that a message takes besides its payload
 TOO_SLOW = "the reader was too slow"
 
 
@@ -67,6 +70,20 @@ def rest(events: list[Event]) -> Batch:
     return Batch(payloads, first.topic, first.source, first.incarnation, first.seq, first.tags)
 
 
+class Budget:
+    """Bytes that wait for all readers of one program: of this process, or of a client."""
+
+    def __init__(self) -> None:
+        self.used = 0
+
+    def grant(self, held: int, wanted: int) -> bool:
+        """Whether a reader that holds so much gets more: it may hold as much as is free. Then it is taken."""
+        if held + wanted > BYTES_MAX - self.used:
+            return False
+        self.used += wanted
+        return True
+
+
 class Subscription:
     """An async iterator over the events of a topic. `async with` ends the subscription at the end of the block."""
 
@@ -77,15 +94,17 @@ class Subscription:
         end: Callable[[Subscription], Awaitable[None]],
         messages_max: int = MESSAGES_MAX,
         tally: Tally | None = None,
+        budget: Budget | None = None,
     ) -> None:
         self.topic = topic
         self.order = order
         self.messages_max = messages_max
         self.tally = tally or Tally()
+        self.budget = budget or Budget()
         self.end = end
         self.waiting: deque[tuple[Batch | Gap, int]] = deque()  # each with its bytes
         self.messages = 0  # that wait; a gap counts as one
-        self.bytes = 0
+        self.bytes = 0  # in memory
         self.gaps: dict[tuple[NodeId, int, str], list[Gap]] = {}  # since the last batch, per life and reason; ascending
         self.events: list[Event] = []  # of the batch that is read one by one, the next one last
         self.over: BaseException | None = None  # why nothing more comes
@@ -94,8 +113,11 @@ class Subscription:
     # From the node
 
     def put(self, batch: Batch, size: int) -> None:
+        """`size`: bytes of its payloads."""
         count = len(batch.payloads)
-        if (self.waiting or self.gaps) and (self.messages + count > self.messages_max or self.bytes + size > BYTES_MAX):
+        size += OVERHEAD * count
+        many = (self.waiting or self.gaps) and self.messages + count > self.messages_max
+        if many or not self.budget.grant(self.bytes, size):
             self.tally.left_out += count
             self.leave_out(Gap(batch.topic, batch.source, batch.incarnation, batch.seq, count, TOO_SLOW))
             return
@@ -127,7 +149,11 @@ class Subscription:
         self.gaps.clear()
 
     def close(self, why: BaseException | None = None) -> None:
-        """Nothing more comes; what waits can still be read."""
+        """Nothing more comes; what waits can still be read, and is on the account of whoever keeps it for that."""
+        if self.over is None:
+            self.budget.used -= self.bytes
+            self.budget = Budget()
+            self.budget.used = self.bytes
         self.over = self.over or why or StopAsyncIteration()
         self.bell.set()
 
@@ -143,12 +169,18 @@ class Subscription:
             elif self.over is not None:
                 raise self.over
             else:
-                self.bell.clear()
-                await self.bell.wait()
+                await self.arrival()
         item, size = self.waiting.popleft()
         self.messages -= len(item.payloads) if isinstance(item, Batch) else 1
         self.bytes -= size
+        self.budget.used -= size
         return item
+
+    async def arrival(self) -> None:
+        """Until there is something to read, or nothing more comes. It stays where it is, and counts as waiting."""
+        while not (self.events or self.waiting or self.gaps or self.over):
+            self.bell.clear()
+            await self.bell.wait()
 
     async def batches(self) -> AsyncIterator[Batch | Gap]:
         """Batches and gaps, as they come: many messages at the price of one."""
