@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from trellis.errors import StateError
 from trellis.live.frames import Elsewhere, Refused, Welcome
 from trellis.live.places import WHOLE, Lot, Member, Vacancy
-from trellis.live.roster import HOPS_MAX, Roster, later
+from trellis.live.roster import HOPS_MAX, Roster, forgotten, later
 
 
 class Disk:
@@ -91,7 +91,10 @@ class Crowd:
         for other in self.reachable(process).values():
             answer = other.roster.greet(mine.place, mine.incarnation, mine.address, mine.name)
             if isinstance(answer, Refused):
-                assert other.roster.members[mine.place].name != mine.name, answer  # it has not heard who left
+                known = other.roster.members[mine.place]
+                assert known.name != mine.name or forgotten(known), answer  # it has not heard who left
+                if forgotten(known):
+                    process.roster.hear([known])
 
     def come_back(self, process: Process, through: Process | None) -> bool:
         """From its disk: by itself, or through a member."""
@@ -103,7 +106,8 @@ class Crowd:
         answer = through.roster.readmit(process.name, disk.place, disk.incarnation)
         if isinstance(answer, Refused):
             known = through.roster.members[disk.place]
-            assert known.name != process.name, answer  # a stale name, of one who left: nothing else is a reason
+            stale = known.name != process.name  # of one who left: nothing else is a reason, but to be forgotten
+            assert stale or forgotten(known), answer
             return False
         self.begin(process, disk.place, answer.incarnation, later(disk.lot, answer.lot), answer.members)
         return True
@@ -125,6 +129,10 @@ class Crowd:
                     listener.roster.hear(teller.roster.all_news())
 
     def check(self) -> None:
+        for process in self.up():
+            if forgotten(process.roster.mine):
+                assert process.roster.ousted
+                process.up = False  # it must stop when it hears of it
         up = self.up()
         places = [process.place for process in up]
         assert len(set(places)) == len(places)

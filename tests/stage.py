@@ -200,14 +200,18 @@ class Stage:
     async def stop(self) -> None:
         await all_of(actor.stop() for actor in self.actors if actor.alive)
 
-    async def verdict(self) -> Verdict:
-        """What the audits say of a cluster in which nothing is left to happen. Its nodes still run: so nobody has left,
-        and whoever is there is owed everything, however often it was cut off meanwhile. Then they stop.
+    async def collected(self) -> Path:
+        """The traces of a cluster in which nothing is left to happen, as one run. Its nodes still run: so nobody has
+        left, and whoever is there is owed everything, however often it was cut off meanwhile. Then they stop.
         """
         await all_of(actor.do("flush") for actor in self.actors if actor.alive)
         run = collect_cluster(self.directory, at_rest=True)
         await self.stop()
-        return verdict_on(run, every=False)
+        return run
+
+    async def verdict(self) -> Verdict:
+        """What the audits say of it."""
+        return verdict_on(await self.collected(), every=False)
 
     async def hold_clean(self) -> Verdict:
         """No loop complained, and no promise was broken."""

@@ -49,6 +49,10 @@ class UnexpectedEvent(LocalProtocolError):
         super().__init__(f"{type(machine).__name__} has no rule for {event!r}")
 
 
+class BarrierTooLong(LocalProtocolError):
+    """A message that would directly follow more others than a packet may name."""
+
+
 class NotSubscribed(LocalProtocolError):
     """Only a subscriber of a topic publishes on it or leaves it."""
 

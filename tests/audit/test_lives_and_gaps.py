@@ -10,21 +10,24 @@ from trellis.trace.table import trace_of
 
 
 def story(text: str) -> list[Row]:
-    """Lines like `2 deliver 1:5`, `2 gap 1:5+3`, `2 crash`, `2 start.1`: node, what, source.life:number."""
+    """Lines like `2 deliver 1:5`, `2 gap 1:5+3`, `2 start.1`, `2 suspect 1`: node, what, source.life:number."""
     rows = []
     for at, line in enumerate(filter(None, (line.strip() for line in text.split("\n")))):
         node, kind, *about = line.split()
         kind, _, life = kind.partition(".")
         source, incarnation, seq, batch = int(node), int(life or 0), 0, 0
+        peer = -1
+        if kind == "suspect":
+            peer = int(about.pop())
         if about:
             who, _, number = about[0].partition(":")
             first, _, count = number.partition("+")
             source, _, life = who.partition(".")
             source, incarnation, seq, batch = int(source), int(life or 0), int(first), int(count or 0)
-        topic = "" if kind in ("crash", "stop", "start") else "t"
+        topic = "" if kind in ("crash", "stop", "start", "suspect") else "t"
         if kind in ("receive", "settle", "gap"):
             batch = max(1, batch)
-        rows.append(Row(at, at, int(node), kind, topic, source, incarnation, seq, "", -1, 0, batch, 0))
+        rows.append(Row(at, at, int(node), kind, topic, source, incarnation, seq, "", peer, 0, batch, 0))
     return rows
 
 
@@ -63,6 +66,15 @@ def test_what_a_crashed_source_had_not_settled_is_owed_to_nobody() -> None:
     )
     new_life = "1 crash \n 1 start.1 \n 1 confirm \n 1 publish 1.1:1 \n 1 deliver 1.1:1"
     assert "lost" in broken(f"{BOTH} 1 publish 1:1 \n 1 deliver 1:1 \n {new_life}"), "its next life has not crashed"
+
+
+def test_what_died_with_all_who_had_it_is_not_owed_to_whoever_was_cut_off_when_it_was_settled() -> None:
+    said = "1 publish 1:1 \n 1 deliver 1:1 \n 1 suspect 2 \n 1 settle 1:1 \n"
+    three = f"3 confirm \n {BOTH} {said} 3 deliver 1:1 \n 1 crash \n"
+    assert broken(f"{three} 3 crash") == {}
+    assert "lost" in broken(three), "node 3 has it, and lives"
+    assert "lost" in broken(f"{three} 3 crash".replace("1 suspect 2 \n", "")), "it was in reach, and passed over"
+    assert "lost" in broken(f"{BOTH} {said}"), "its source lives"
 
 
 def test_messages_of_a_crashed_source_keep_their_order_and_are_no_creations() -> None:

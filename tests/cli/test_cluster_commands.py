@@ -82,6 +82,17 @@ def test_status_shows_members_topics_and_queues(cluster: Path) -> None:
     reader.end(signal.SIGTERM)
 
 
+@pytest.mark.parametrize(
+    ("place", "why"),
+    [(0, "it is this node's own"), (3, "it is alive; end it with --leave"), (77, "no member stands there")],
+)
+def test_who_is_there_or_never_was_cannot_be_forgotten(place: int, why: str, cluster: Path) -> None:
+    refused = call("forget", place, "--dir", cluster)
+    assert (refused.returncode, refused.stdout) == (2, "")
+    assert refused.stderr.startswith(f"trellis: place {place}: {why}")
+    assert refused.stderr.count("\n") == 1
+
+
 def test_another_order_is_refused_and_a_node_that_dies_ends_its_readers_with_one_line(cluster: Path) -> None:
     reader = Reader("mixed", "--dir", cluster)
     refused = call("sub", "mixed", "--dir", cluster, "--order", "fifo")

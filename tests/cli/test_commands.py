@@ -14,7 +14,7 @@ import pytest
 from trellis import __version__, cli
 
 ROOT = Path(__file__).parents[2]
-LIVE = ("node", "pub", "sub", "status", "cluster")
+LIVE = ("node", "pub", "sub", "status", "forget", "cluster")
 COMMANDS = (
     "run",
     "audit",

@@ -12,8 +12,20 @@ from hypothesis import strategies as st
 
 from trellis import draw
 from trellis.effects import Send, SetTimer
-from trellis.errors import AlreadySubscribed, NotSubscribed, ScenarioError, UnexpectedEvent
-from trellis.events import Arrive, Cycle, Publish, Receive, Standing, Subscribe, Timeout, Unsubscribe
+from trellis.errors import AlreadySubscribed, BarrierTooLong, NotSubscribed, ScenarioError, UnexpectedEvent
+from trellis.events import (
+    Arrive,
+    Cycle,
+    Departed,
+    Joined,
+    Publish,
+    Receive,
+    Spread,
+    Standing,
+    Subscribe,
+    Timeout,
+    Unsubscribe,
+)
 from trellis.machine import Place
 from trellis.protocols import ORDERINGS, OVERLAYS, WHOLE, build, check
 from trellis.protocols.orderings.causal import Causal
@@ -103,6 +115,48 @@ def test_an_ordering_can_be_tried_alone() -> None:
     assert causal.step(1, Arrive(Message(b, b"b", (a,)))) == []
     delivered = [effect.message.id for effect in causal.step(2, Arrive(Message(a, b"a")))]  # type: ignore[union-attr]
     assert delivered == [a, b]
+
+
+def test_a_message_that_would_follow_more_than_a_packet_may_name_is_refused() -> None:
+    causal = Causal(Place(2, 4, barrier_max=1))
+    causal.step(0, Standing("t", (0, 1, 2)))
+    a, b = MessageId((0, 0), "t", 1), MessageId((1, 0), "t", 1)
+    causal.step(1, Arrive(Message(a, b"a")))
+    causal.step(2, Arrive(Message(b, b"b")))
+    with pytest.raises(
+        BarrierTooLong, match=r"would directly follow 2 others: the limit is 1; let fewer nodes publish"
+    ):
+        causal.step(3, Publish("t", b"c"))
+    causal.step(4, Arrive(Message(MessageId((0, 0), "t", 2), b"d", (a, b))))
+    assert Spread(Message(MessageId((2, 0), "t", 1), b"c", (MessageId((0, 0), "t", 2),))) in causal.step(
+        5, Publish("t", b"c")
+    )
+
+
+def test_what_was_heard_before_leaving_is_followed_after_coming_back_and_what_was_skipped_is_not() -> None:
+    causal = Causal(Place(1, 4))
+    causal.step(0, Subscribe("t"))
+    causal.step(1, Joined("t", {(life, 0): 7 for life in range(2, 1200)}))
+    heard = MessageId((2, 0), "t", 8)
+    causal.step(2, Arrive(Message(heard, b"a")))
+    causal.step(3, Unsubscribe("t"))
+    causal.step(4, Departed("t"))
+    causal.step(5, Subscribe("t"))
+    causal.step(6, Joined("t", {(2, 0): 9, (3, 0): 8}))
+    assert Spread(Message(MessageId((1, 0), "t", 1), b"b", (heard,))) in causal.step(7, Publish("t", b"b"))
+
+
+@pytest.mark.parametrize(
+    ("payload", "awaited", "can_wait"), [(b"a", False, True), (b"a", True, False), (bytes(1 << 14), False, False)]
+)
+def test_an_acknowledgement_can_wait_unless_somebody_waits_for_it_or_it_is_for_much(
+    payload: bytes, awaited: bool, can_wait: bool
+) -> None:
+    vcube = VCube(Place(1, 2), **VCube.options)
+    vcube.step(0, Standing("t", (0, 1)))
+    id = MessageId((0, 0), "t", 1)
+    effects = vcube.step(1, Receive(0, Pub(id, 0, (Message(id, payload, awaited=awaited),))))
+    assert [effect for effect in effects if isinstance(effect, Send)] == [Send(0, Ack(id, 0), can_wait)]
 
 
 class Whisper(Packet, frozen=True):

@@ -138,7 +138,7 @@ def test_a_confirmation_waits_for_every_subscriber() -> None:
             await b.subscribe("t")
             async with trellis.connect(a.address, plaintext=True) as client:
                 await client.publish("t", b"warm", confirm=True)
-                [link] = list(b.members.known)
+                [link] = list(b.members.peers.known)
                 link.transport.pause_reading()
                 await client.publish("t", b"accepted")
                 waiting = asyncio.create_task(client.publish("t", b"confirmed", confirm=True))
@@ -396,7 +396,7 @@ def test_a_connection_that_breaks_ends_calls_that_wait() -> None:
             client = trellis.connect(a.address, plaintext=True)
             await client.start()
             await client.publish("t", b"warm", confirm=True)
-            [link] = list(b.members.known)
+            [link] = list(b.members.peers.known)
             link.transport.pause_reading()
             waiting = asyncio.create_task(client.publish("t", b"x", confirm=True))
             await client.publish("t", b"y")
@@ -581,5 +581,96 @@ def test_unsubscribing_waits_for_what_was_published_and_a_confirmation_comes_all
             assert a.courses == {}
             with pytest.raises(NotSubscribed):
                 await a.unsubscribe("t")
+
+    told(story())
+
+
+class Slowly:
+    """A node whose messages are settled when the test says so, and not before."""
+
+    def __init__(self, node: trellis.Node) -> None:
+        self.node = node
+        self.held: list[Any] = []
+        node.settled = lambda *what: self.held.append(what)  # type: ignore[method-assign]
+
+    def settle(self) -> None:
+        del self.node.settled
+        for what in self.held:
+            self.node.settled(*what)
+
+
+def test_who_gives_up_waiting_for_an_unsubscribe_has_left_all_the_same_once_all_is_settled() -> None:
+    async def story() -> None:
+        async with trellis.Node(plaintext=True) as node:
+            slowly = Slowly(node)
+            await node.publish("t", b"late")
+            with pytest.raises(TimeoutError):
+                await asyncio.wait_for(node.unsubscribe("t"), 0.02)
+            assert list(node.courses) == ["t"]
+            slowly.settle()
+            await until(lambda: not node.courses and not node.busy())
+
+    told(story())
+
+
+@pytest.mark.parametrize("pause", [0, 0.02], ids=["at once", "a little later"])
+def test_a_topic_that_nobody_uses_is_left_though_the_unsubscribing_client_is_gone_before_all_is_settled(
+    pause: float,
+) -> None:
+    async def story() -> None:
+        async with trellis.Node(plaintext=True) as node:
+            slowly = Slowly(node)
+            link, ear = await attached(node)
+            link.send(Subscribe(1, "t", "causal"))
+            link.send(Publish(2, "t", Bundle.of([b"late"]), 1, False))
+            await ear.until(lambda e: {Done(1), Done(2)} <= set(e.frames))
+            link.send(Unsubscribe(3, "t"))
+            await asyncio.sleep(pause)
+            link.close("it breaks")
+            await until(lambda: not node.sessions.open)
+            assert list(node.courses) == ["t"]
+            slowly.settle()
+            await until(lambda: not node.courses and not node.busy())
+
+    told(story())
+
+
+def test_requests_that_failed_do_not_count_against_the_topics_that_a_client_may_have(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(sessions, "TOPICS_MAX", 3)
+
+    async def story() -> None:
+        async with pair() as (node, client):
+            await node.publish("taken", b"x", order="fifo")
+            for n in range(5):
+                with pytest.raises(LocalProtocolError, match="no such order"):
+                    await client.ask(Subscribe(1000 + n, f"s{n}", "best"))
+                with pytest.raises(LocalProtocolError, match="no such order"):
+                    await client.ask(Publish(2000 + n, f"p{n}", Bundle.of([b"x"]), 1, False, "best"))  # type: ignore[arg-type]
+                with pytest.raises(LocalProtocolError, match="its order is fifo"):
+                    await client.subscribe("taken")
+                with pytest.raises(LocalProtocolError, match="no subscription to end"):
+                    await client.unsubscribe(f"u{n}")
+            await client.subscribe("a")
+            await client.publish("b", b"x")
+            await client.subscribe("c")
+            with pytest.raises(LocalProtocolError, match="a client has at most 3"):
+                await client.subscribe("d")
+            [session] = node.sessions.open.values()
+            assert sorted(session.topics) == ["a", "b", "c"]
+
+    told(story())
+
+
+def test_a_client_that_gives_up_waiting_for_an_unsubscribe_has_said_it_all_the_same() -> None:
+    async def story() -> None:
+        async with pair() as (node, client):
+            await client.subscribe("t")
+            client.asking = asyncio.Semaphore(0)  # as if it had asked for too much already
+            with pytest.raises(TimeoutError):
+                await asyncio.wait_for(client.unsubscribe("t"), 0.02)
+            client.asking.release()
+            await until(lambda: not node.courses)
 
     told(story())

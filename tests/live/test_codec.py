@@ -347,7 +347,7 @@ def test_the_tags_are_what_they_were() -> None:
         "hello roster c bye order join welcome elsewhere refused hand "
         "attach attached subscribe unsubscribe p done settled failed"
     )
-    assert " ".join(str(kind.__struct_config__.tag) for kind in FRAMES) == f"{tags} e gap ask status"
+    assert " ".join(str(kind.__struct_config__.tag) for kind in FRAMES) == f"{tags} e gap ask status forget"
     assert {kind.__struct_config__.tag for kind in WIRE} >= set("PSCUAWR")
     assert sent(Done(7)) == b"\x00\x00\x00\x07\x00\x00\x00\x00\x92\xa4done\x07"
 

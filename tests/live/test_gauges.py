@@ -90,7 +90,7 @@ def test_a_slow_reader_shows_as_gaps_and_a_lost_link_as_a_suspicion() -> None:
             before = await scrape(endpoint)
             assert before["trellis_gaps_total['slow reader']"] == 40
             assert before["trellis_suspicions_total"] == 0
-            peer = a.members.peers[b.place]
+            peer = a.members.peers.wanted[b.place]
             assert peer.link is not None
             peer.link.transport.abort()
             while (await scrape(endpoint))["trellis_restores_total"] < 2:

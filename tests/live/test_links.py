@@ -63,6 +63,41 @@ async def meet(way: Way, ear: Ear, other: Ear) -> tuple[Any, Link, Link]:
     return server, here, there
 
 
+def test_frames_that_can_wait_go_with_the_next_one_that_cannot(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def story() -> None:
+        monkeypatch.setattr(transport, "GATHER", 3600.0)
+        ear, other = Ear(), Ear()
+        _, _, there = await meet(Way("asyncio", Memory(), "m:1", None, None), ear, other)
+        written: list[int] = []
+        monkeypatch.setattr(there, "write", lambda batch: written.append(len(batch)))
+        there.send(Done(1), can_wait=True)
+        there.send(Done(2), can_wait=True)
+        await asyncio.sleep(0.05)
+        assert written == []
+        there.send(Done(3))
+        await asyncio.sleep(0)
+        assert written == [3]
+        for n in range(transport.GATHER_MAX):
+            there.send(Done(n), can_wait=True)
+        await asyncio.sleep(0)
+        assert written == [3, transport.GATHER_MAX]
+
+    run("asyncio", story())
+
+
+def test_frames_that_can_wait_go_soon_also_when_nothing_follows(way: Way) -> None:
+    async def story() -> None:
+        ear, other = Ear(), Ear()
+        server, _, there = await meet(way, ear, other)
+        for n in range(3):
+            there.send(Done(n), can_wait=True)
+        await ear.until(lambda e: len(e.frames) == 3)
+        assert ear.frames == [Done(n) for n in range(3)]
+        server.close()
+
+    run(way.loop, story())
+
+
 def test_frames_go_both_ways_in_order_and_the_owner_hears_of_the_end_once(way: Way) -> None:
     async def story() -> None:
         ear, other = Ear(), Ear()

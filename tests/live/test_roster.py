@@ -190,6 +190,39 @@ def test_a_member_whose_place_is_used_in_a_newer_life_falls_silent() -> None:
     assert isinstance(member.admit("b", []), Refused)
 
 
+def test_a_forgotten_member_is_let_in_by_nobody_who_heard_of_it_and_its_place_is_nobodys() -> None:
+    member, other = founder(), Roster("c", Member(2, 0, "c:1", "c", False, Lot(9, 3)), lambda lot, changed: None)
+    member.admit("b", [])
+    member.greet(1, 4, "b:1", "b")
+    other.hear(member.all_news())
+    assert isinstance(member.not_gone(1, live=[1]), Refused)
+    assert member.not_gone(1, live=[2]) is None
+    assert member.forget(1) == other.forget(1)  # two operators at once
+    for roster in (member, other):
+        assert [m.place for m in roster.present()] == ([0] if roster is member else [0, 2])
+        for life in (4, 5, 1000):
+            assert isinstance(roster.readmit("b", 1, life), Refused)
+            assert isinstance(roster.greet(1, life, "b:1", "b"), Refused)
+        assert isinstance(roster.not_gone(1, live=[]), Refused)
+        assert roster.inherit([Vacancy(1, 4, Lot(5, 2))]) == []  # it had left after all, and that comes late
+        assert roster.vacancies == {}
+    welcome = member.admit("d", [])
+    assert isinstance(welcome, Welcome)
+    assert welcome.place == 2
+
+
+def test_a_vacancy_whose_place_was_forgotten_is_not_given() -> None:
+    member = founder()
+    member.admit("b", [])
+    member.greet(1, 0, "b:1", "b")
+    member.inherit([Vacancy(1, 0, Lot(5, 2))])
+    assert member.vacancies[1].open
+    member.hear([Member(1, INCARNATIONS, "b:1", "b", True, Lot(5, 2))])
+    welcome = member.admit("c", [])
+    assert isinstance(welcome, Welcome)
+    assert welcome.place == 2
+
+
 def test_what_cannot_be_written_down_is_not_given() -> None:
     def full(lot: Lot, changed: object) -> None:
         raise StateError("the disk is full")
@@ -307,6 +340,16 @@ class Life(RuleBasedStateMachine):
                 other.roster.hear([leaver.roster.mine])
         self.handed.append(handed if heir is not None and heard else ())
         self.heirs = [*getattr(self, "heirs", []), within_reach[heir.place] if heir is not None else None]
+
+    @precondition(lambda self: self.crowd.up())
+    @rule(data=st.data())
+    def forget(self, data: st.DataObject) -> None:
+        """Whoever is out of reach, dead or not, and perhaps at several members that do not hear of each other."""
+        told = self.pick(data, self.crowd.up())
+        within_reach = self.crowd.reachable(told)
+        lost = [m.place for m in told.roster.present() if told.roster.not_gone(m.place, within_reach) is None]
+        if lost:
+            told.roster.forget(data.draw(st.sampled_from(lost)))
 
     @precondition(lambda self: self.handed)
     @rule(data=st.data())

@@ -61,7 +61,7 @@ def test_every_request_gets_one_answer_and_when_the_client_goes_nothing_is_left(
                 assert link.reason is None
             link.close("enough")
             async with asyncio.timeout(5):
-                while node.courses or node.sessions.open or node.sessions.farewells or node.busy():
+                while node.courses or node.sessions.open or node.busy():
                     await asyncio.sleep(0.002)
             numbers = [f.seq for f in ear.frames if isinstance(f, Event) and f.topic == "a"]
             assert numbers == sorted(set(numbers))

@@ -24,7 +24,7 @@ STEPS = st.lists(
 
 
 def made(budget: Budget | None = None) -> Subscription:
-    return Subscription("t", "fifo", lambda _: None, messages_max=ROOM, budget=budget)
+    return Subscription("t", "fifo", lambda _: asyncio.sleep(0), messages_max=ROOM, budget=budget)
 
 
 def batch(source: int, seq: int, count: int) -> Batch:

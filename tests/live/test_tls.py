@@ -19,7 +19,7 @@ from links import LOOPS, Ear, identities, key_directory, run
 from trellis.errors import KeysError, NetworkError
 from trellis.live import keys, transport
 from trellis.live.frames import Done
-from trellis.live.tls import Channel, Identity, Stranger, peer, peer_name
+from trellis.live.tls import Channel, Identity, Stranger, peer
 from trellis.live.transport import dial, listen
 
 
@@ -54,8 +54,8 @@ def uri(text: str) -> x509.GeneralName:
 
 def test_both_ends_know_the_exact_name_of_the_other(tmp_path: Path) -> None:
     here, there = handshake(*identities(tmp_path / "k", "dialler", "listener"))
-    assert peer_name(here.tls) == "listener"
-    assert peer_name(there.tls) == "dialler"
+    assert peer(here.tls).name == "listener"
+    assert peer(there.tls).name == "dialler"
     assert here.tls.version() == "TLSv1.3"
     assert there.open(here.seal(b"hello")) == b"hello"
 

@@ -20,7 +20,7 @@ print(run(schedule({seed}, '{o}', '{r}')).trace.digest())
 
 # As they were when written down; a change here is a change of behaviour and must be meant.
 GOLDEN = {
-    (1, "vcube", "causal"): "7a6091d8a4b91674",
+    (1, "vcube", "causal"): "9e4e6555973ee338",
     (2, "vcube", "fifo"): "8d666004eb3b51ec",
     (3, "vcube", "unordered"): "178bd192c1d8ccd7",
     (4, "vcube-printed", "causal"): "b14f12272a05eb7b",
@@ -40,7 +40,7 @@ def test_a_run_has_one_digest(seed: int, overlay: str, ordering: str) -> None:
 def test_a_world_that_breaks_has_one_digest_too() -> None:
     first = run(break_things(schedule(8, "vcube", "causal"))).trace.digest()
     assert run(break_things(schedule(8, "vcube", "causal"))).trace.digest() == first
-    assert first[:16] == "52a92a0c14b49853"
+    assert first[:16] == "8a51172d9fd6570b"
 
 
 @pytest.mark.parametrize(("seed", "overlay", "ordering"), [(1, "vcube", "causal"), (4, "vcube-printed", "causal")])

@@ -28,7 +28,6 @@ settle
 publish 3 news hello
 settle
 ----
-3 spread 3:1@news following 1
 3 deliver 3:1@news "hello"
 3 -> 1 PUB 3:1@news
 1 -> 0 PUB 3:1@news
@@ -50,7 +49,7 @@ settle
 publish 0 news after
 settle
 ----
-0 spread 0:2@news following 1
+0 spread 0:2@news following 2
 0 deliver 0:2@news "after"
 0 -> 1 PUB 0:2@news
 1 -> 0 ACK 0:2@news

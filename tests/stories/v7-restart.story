@@ -41,7 +41,6 @@ settle
 publish 1 t back
 settle
 ----
-1 spread 1.1:1@t following 2
 1 deliver 1.1:1@t "back"
 1 -> 0 PUB 1.1:1@t
 0 -> 1 ACK 1.1:1@t

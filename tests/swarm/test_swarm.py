@@ -45,6 +45,8 @@ BROKEN = {
     1328: "a node that was cut off from all settled its own message, and died",
     1373: "a lost message was passed over, and with it what it followed",
     21572: "a message was settled before the one before it, which died with its source",
+    200658: "a source died with what it had said first, and what it said later was held back for ever",
+    202875: "all who had a message died while a subscriber was cut off: that was counted as lost",
     5194: "a source that was cut off said something, and a subscriber left at once",
 }
 

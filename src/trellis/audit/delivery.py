@@ -6,10 +6,13 @@ Promises: *lost* - a subscriber whose subscription was confirmed before the publ
           subscription was never confirmed.
           A node's subscriptions end when it crashes, stops or starts anew: a dead node holds nothing, and waits for no
           confirmation. What a crashed source had not settled is owed to nobody: who could still pass it on may have
-          died with it. A message is neither lost nor stuck where the application was told of a gap in its place: that
-          is the difference between a loss and a silent loss (verdicts count the gaps). A node that was cut off (it
-          suspected another, or another suspected it) before a message was settled makes up for it once it is back; if
-          it leaves before, it did not stay a member, and is not owed that. The same if the source was cut off.
+          died with it; nor is what it had settled owed to a node that was cut off then, if all lives that ever had it
+          are over: it was in the memory of those who could be reached, and nobody is left who could tell of it. A
+          message is neither lost nor stuck
+          where the application was told of a gap in its place: that is the difference between a loss and a silent loss
+          (verdicts count the gaps). A node that was cut off (it suspected another, or another suspected it) before a
+          message was settled makes up for it once it is back; if it leaves before, it did not stay a member, and is not
+          owed that. The same if the source was cut off.
 Assumes:  the run went on until nothing was left to happen (`quiet`). A run that was cut short owes only what it had
           settled, and cannot be judged for what is stuck: it may have been about to be delivered.
 """
@@ -59,6 +62,7 @@ class Logbook:
         self.published: dict[MessageId, Row] = {}
         self.settled: dict[MessageId, Row] = {}
         self.crashed: set[Origin] = set()
+        self.over: set[Life] = set()
         self.delivered: dict[tuple[Life, MessageId], Row] = {}
         self.gaps = Gaps()
         self.cuts: dict[NodeId, list[Cut]] = {}
@@ -102,6 +106,8 @@ class Logbook:
             case "suspect" | "restore":
                 self.note_cut(life, row)
             case "crash" | "stop" | "start":
+                if row.kind != "start":
+                    self.over.add(life)
                 self.end_all(row)
                 self.end_cuts(life, row)
 
@@ -174,6 +180,11 @@ class Logbook:
                 if stayed and subscription.confirmed.position < published.position:
                     yield node, id, subscription
 
+    def died_out(self, ids: set[MessageId]) -> set[MessageId]:
+        """Of these, those of crashed sources that no life has which is not over."""
+        kept = {id for life, id in self.delivered if id in ids and life not in self.over}
+        return {id for id in ids if id in self.settled and id.origin in self.crashed and id not in kept}
+
     def accounts_for(self, subscription: Subscription, id: MessageId) -> bool:
         """The application got the message, or was told that it will not."""
         return (subscription.life, id) in self.delivered or self.gaps.told(subscription.life, id)
@@ -182,9 +193,15 @@ class Logbook:
 def lost(rows: Iterable[Row], quiet: bool = True) -> list[Witness]:
     """A message that never came to a steady subscriber."""
     book = Logbook(rows)
+    missing = [
+        (node, id, subscription)
+        for node, id, subscription in book.owed(quiet)
+        if not book.accounts_for(subscription, id) and not subscription.holds(id)
+    ]
+    died_out = book.died_out({id for _, id, _ in missing})
     found = []
-    for node, id, subscription in book.owed(quiet):
-        if not book.accounts_for(subscription, id) and not subscription.holds(id):
+    for node, id, subscription in missing:
+        if id not in died_out or not book.was_cut_off(node, book.published[id], book.settled[id]):
             at = book.published[id].at
             skipped = " (it came, and was taken for an old one)" if id in subscription.received else ""
             says = f"node {node} was subscribed all the time and never got {id}, published at {at}{skipped}"
@@ -198,8 +215,7 @@ def stuck(rows: Iterable[Row]) -> list[Witness]:
     found = []
     for (node, topic), subscription in book.standing():
         for id, row in subscription.received.items():
-            dead = id.origin in book.crashed and id not in book.settled  # what it follows may have died with its source
-            if not dead and not book.accounts_for(subscription, id) and subscription.holds(id):
+            if not book.accounts_for(subscription, id) and subscription.holds(id):
                 says = f"node {node} received {id} at {row.at} and still holds it back at the end, {book.end}"
                 found.append(Witness("stuck", row.at, node, id, None, says))
         if subscription.confirmed is None:

@@ -15,6 +15,7 @@ from trellis.cli import (
     audit,
     cluster,
     demo,
+    forget,
     ingest,
     keys,
     node,
@@ -43,7 +44,23 @@ app = typer.Typer(
     rich_markup_mode="rich",
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for command in (run, audit, story, page, protocols, swarm, sweep, ingest, reproduce, demo, node, pub, sub, status):
+for command in (
+    run,
+    audit,
+    story,
+    page,
+    protocols,
+    swarm,
+    sweep,
+    ingest,
+    reproduce,
+    demo,
+    node,
+    pub,
+    sub,
+    status,
+    forget,
+):
     app.command(command.__name__.rpartition(".")[2], epilog=command.EPILOG)(command.command)
 app.add_typer(cluster.app, name="cluster")
 app.add_typer(keys.app, name="keys")

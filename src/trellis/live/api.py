@@ -11,7 +11,6 @@ import asyncio
 import logging
 from collections.abc import Iterable
 from pathlib import Path
-from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 from trellis import events
@@ -22,11 +21,14 @@ from trellis.live.clock import Clock
 from trellis.live.codec import Bundle
 from trellis.live.course import Course
 from trellis.live.frames import Order
-from trellis.live.members import Members, Net
+from trellis.live.members import Members
+from trellis.live.net import Net
 from trellis.live.node import Host
 from trellis.live.outgoing import Outgoing
+from trellis.live.places import Member
 from trellis.live.sessions import Session, Sessions
 from trellis.live.state import State
+from trellis.live.status import report
 from trellis.live.subscription import Batch, Budget, Gap, Subscription
 from trellis.live.tls import identity
 from trellis.words import Message, MessageId, NodeId, Topic
@@ -78,53 +80,55 @@ class Node(Bus):
 
     # Life
 
-    async def __aenter__(self) -> Node:
-        await self.start()
-        return self
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        await self.stop()
-
     async def start(self) -> None:
         """Become a member. Returns when the links to all members that are there stand."""
-        self.ending = None
+        self.stopped.clear()
+        self.trouble = self.ending = None
         self.state = State(self.data, self.name)
-        clock, journal = Clock(), None
+        self.members = members = Members(self.net, self.tls, self.state)
         try:
-            self.members = members = Members(self.net, self.tls, self.state)
             await members.begin(self.listen, self.join, self.advertise)
-            me = members.roster.said
-            if self.trace is not None:
-                from trellis.live.record import Journal, last_time  # Arrow and NumPy, which others need not load
-
-                clock.hear(last_time(self.trace))
-                journal = Journal(self.trace, me.place, me.incarnation, clock.read())
-            self.host = Host(me.place, me.incarnation, clock, journal, self)
-            members.ousted, members.ordered = self.be_ousted, self.be_told_order
-            members.clients = self.sessions.attach
-            await members.link_up(self.host)
+            self.host = self.make_host(members.roster.said)
         except BaseException:
-            if hasattr(members, "server"):
-                members.server.close()
+            members.close("it could not start")
             self.state.close()
-            if journal is not None:
-                if hasattr(self, "host"):
-                    self.host.close()
-                journal.close(clock.read())
+            raise
+        members.ousted, members.ordered = self.be_ousted, self.be_told_order
+        members.clients = self.sessions.attach
+        try:
+            await members.link_up(self.host)
+            if self.trouble is not None:
+                raise self.trouble
+        except BaseException:
+            if self.trouble is None:  # else it has ended already
+                self.sessions.close("this node could not start")
+                await self.go("it could not start", self.data is None)
+            await self.ended()
             raise
         self.running = True
-        log.info("place %d, incarnation %d, at %s", me.place, me.incarnation, self.address)
+        log.info("place %d, incarnation %d, at %s", self.place, self.incarnation, self.address)
+
+    def make_host(self, me: Member) -> Host:
+        clock, journal = Clock(), None
+        if self.trace is not None:
+            from trellis.live.record import Journal, last_time  # Arrow and NumPy, which others need not load
+
+            clock.hear(last_time(self.trace))
+            journal = Journal(self.trace, me.place, me.incarnation, clock.read())
+        return Host(me.place, me.incarnation, clock, journal, self)
 
     async def stop(self, leave: bool | None = None) -> None:
         """Unsubscribe from everything and go. Without a data directory, or with leave=True, the place is given back."""
         if self.running:
-            await self.part(leave)
+            await self.wind_up(leave)
+        await self.ended()
+
+    async def ended(self) -> None:
+        """Until nothing of it is left, if it has said goodbye."""
         if self.ending is not None:
             await asyncio.shield(self.ending)
 
-    async def part(self, leave: bool | None) -> None:
+    async def wind_up(self, leave: bool | None) -> None:
         self.running = False
         self.sessions.close("this node stops")
         for course in list(self.courses.values()):
@@ -132,29 +136,34 @@ class Node(Bus):
                 reader.close()
             course.readers.clear()
             course.writers.clear()
-        await self.unsubscribe_all()
-        if self.ending is not None:  # it had to give up meanwhile
-            return
-        for course in self.courses.values():
-            course.fail(NetworkError(f"topic {course.topic!r}: this node stopped before all was settled"))
-        if leave if leave is not None else self.data is None:
-            await self.members.leave()
-        self.end("it stops")
+        try:
+            await self.unsubscribe_all()
+        finally:  # whoever waits may give up; then it ends at once
+            if self.ending is None:  # else it had to give up meanwhile
+                for course in self.courses.values():
+                    course.fail(NetworkError(f"topic {course.topic!r}: this node stopped before all was settled"))
+                self.courses.clear()
+                await self.go("it stops", leave if leave is not None else self.data is None)
+
+    async def go(self, reason: str, leave: bool) -> None:
+        try:
+            if leave:
+                await self.members.leave()
+        finally:
+            self.end(reason)
 
     async def unsubscribe_all(self) -> None:
         """In good order: what was published is settled before we go, if the others still answer."""
         limit = asyncio.get_running_loop().time() + SETTLE_MAX
-        leaving = [asyncio.create_task(self.leave_unless_used(course)) for course in self.courses.values()]
+        leaving = [self.part(course) for course in self.courses.values()]
         if leaving:
             await asyncio.wait(leaving, timeout=SETTLE_MAX)
         while self.busy() and asyncio.get_running_loop().time() < limit:
             await asyncio.sleep(0.01)
-        for task in leaving:
-            task.cancel()
 
     def busy(self) -> bool:
         """Whether a stack still takes part in a topic."""
-        overlays = [getattr(machine, "overlay", None) for machine in self.host.machines.values()]
+        overlays = map(self.host.overlay, self.host.machines)
         return any(overlay.topics for overlay in overlays if overlay is not None)
 
     def end(self, reason: str) -> None:
@@ -247,25 +256,39 @@ class Node(Bus):
 
     async def let_go(self, who: object, topic: Topic, writes: bool = False) -> None:
         """End what somebody has to do with a topic, or only its reading; when nobody is left, leave it."""
+        await asyncio.shield(self.release(who, topic, writes))
+
+    def release(self, who: object, topic: Topic, writes: bool = False) -> asyncio.Task[None]:
+        """The same at once; what comes back is done when the topic is left, if it is."""
         course = self.courses.get(topic)
         if course is None or not course.let_go(who, writes):
             raise NotSubscribed(f"topic {topic!r}: there is no subscription to end")
-        await self.leave_unless_used(course)
+        return self.part(course)
+
+    def takes_part(self, who: object, topic: Topic) -> bool:
+        course = self.courses.get(topic)
+        return course is not None and (who in course.writers or who in course.readers.values())
 
     async def end_reader(self, reader: Subscription) -> None:
         reader.close()
         course = self.courses.get(reader.topic)
         if course is not None and course.readers.pop(reader, None) is not None:
-            await self.leave_unless_used(course)
+            await asyncio.shield(self.part(course))
+
+    def part(self, course: Course) -> asyncio.Task[None]:
+        """Leave a topic unless it is used: a task of the node's own, which goes on when whoever asked waits no more."""
+        if course.parting is None or course.parting.done():
+            course.parting = asyncio.create_task(self.leave_unless_used(course))
+        return course.parting
 
     async def leave_unless_used(self, course: Course) -> None:
         """What was accepted is settled first; whoever comes back meanwhile finds everything as it was."""
         try:
-            while course.outgoing.messages and not course.used:
+            while course.outgoing.messages and not course.used and not self.stopped.is_set():
                 await course.outgoing.confirmation()
         except TrellisError:
             return  # the node had to give up
-        if not course.used:
+        if not course.used and not self.stopped.is_set():
             self.leave_topic(course)
 
     def leave_topic(self, course: Course) -> None:
@@ -310,7 +333,13 @@ class Node(Bus):
         outgoing = course.outgoing
         awaited, outgoing.awaited = outgoing.awaited, False
         for items in outgoing.portions():
-            self.host.feed(course.stack, events.Publish(course.topic, Bundle.of(items), len(items), awaited))
+            try:
+                self.host.feed(course.stack, events.Publish(course.topic, Bundle.of(items), len(items), awaited))
+            except LocalProtocolError as error:  # it was accepted, so whoever reads or waits here must hear of it
+                log.error("%s", error)
+                course.fail(error)
+                self.leave_topic(course)
+                return
 
     # From the host
 
@@ -345,9 +374,9 @@ class Node(Bus):
     def joining(self, source: NodeId, topic: Topic, stack: str) -> None:
         """Somebody joins a topic: if it has another order here, it is told."""
         course = self.courses.get(topic)
-        peer = self.members.peers.get(source)
-        if course is not None and course.stack != stack and peer is not None and peer.link is not None:
-            peer.link.send(Order(topic, course.order))
+        link = self.members.peers.link_to(source)
+        if course is not None and course.stack != stack and link is not None:
+            link.send(Order(topic, course.order))
 
     def be_told_order(self, told: Order) -> None:
         course = self.courses.get(told.topic)
@@ -363,8 +392,11 @@ class Node(Bus):
         if not self.running:
             raise self.trouble or LocalProtocolError("this node is not running; use it within `async with`")
 
+    async def forget(self, place: NodeId) -> None:
+        """A member is gone for good: nobody looks for it any more, and nobody ever stands on its place again."""
+        self.check_running()
+        await self.members.forget(place)
+
     def status(self) -> dict[str, Any]:
         """What `trellis status` shows."""
-        from trellis.live.status import report
-
         return report(self)

@@ -11,6 +11,8 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
+from types import TracebackType
+from typing import Self
 
 import msgspec
 
@@ -24,6 +26,23 @@ ORDER = "causal"  # unless another one is asked for
 
 class Bus(ABC):
     """Topics to publish on and to subscribe to. A program that takes a `Bus` runs with a `Node` and with a `Client`."""
+
+    @abstractmethod
+    async def start(self) -> None:
+        """Be there for topics; `async with` does it."""
+
+    @abstractmethod
+    async def stop(self) -> None:
+        """Go, in good order; at the end of `async with`."""
+
+    async def __aenter__(self) -> Self:
+        await self.start()
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.stop()
 
     @abstractmethod
     async def subscribe(self, topic: Topic, order: str = ORDER) -> Subscription:

@@ -14,7 +14,6 @@ import asyncio
 from collections.abc import Coroutine, Iterable
 from itertools import count
 from pathlib import Path
-from types import TracebackType
 from typing import Any
 
 import msgspec
@@ -34,6 +33,7 @@ from trellis.live.frames import (
     Done,
     Event,
     Failed,
+    Forget,
     Frame,
     Gap,
     Refused,
@@ -42,7 +42,7 @@ from trellis.live.frames import (
     Subscribe,
     Unsubscribe,
 )
-from trellis.live.members import Net
+from trellis.live.net import Net
 from trellis.live.outgoing import weighed
 from trellis.live.sessions import notice_silence
 from trellis.live.subscription import Batch, Budget, Subscription
@@ -97,22 +97,13 @@ class Client(Bus):
         self.wrote: set[Topic] = set()  # topics that it has published on
         self.questions: dict[int, asyncio.Future[Frame]] = {}
         self.asking = asyncio.Semaphore(REQUESTS_MAX)
-        self.tasks: set[asyncio.Task[None]] = set()
+        self.tasks: set[asyncio.Task[Any]] = set()
         self.calls = Calls(self.refs, self.send)
         self.trouble: TrellisError | None = LocalProtocolError(
             "this client is not connected; use it within `async with`"
         )
 
     # Life
-
-    async def __aenter__(self) -> Client:
-        await self.start()
-        return self
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        await self.stop()
 
     async def start(self) -> None:
         """Connect. Returns when the node has attached this client."""
@@ -273,16 +264,20 @@ class Client(Bus):
         course = self.courses.pop(topic, None)
         for reader in course.readers if course is not None else ():
             reader.close()
-        await self.ask(Unsubscribe(next(self.refs), topic))
+        await self.say_unsubscribed(Unsubscribe(next(self.refs), topic))
 
     async def end_reader(self, reader: Subscription) -> None:
         reader.close()
         course = self.courses.get(reader.topic)
         if course is not None and course.readers.pop(reader, self) is None and not course.readers:
             del self.courses[reader.topic]
-            await self.ask(Unsubscribe(next(self.refs), reader.topic, reader.topic in self.wrote))
+            await self.say_unsubscribed(Unsubscribe(next(self.refs), reader.topic, reader.topic in self.wrote))
 
-    async def ask(self, question: Subscribe | Unsubscribe | AskStatus) -> Frame:
+    async def say_unsubscribed(self, what: Unsubscribe) -> None:
+        """It is said though whoever unsubscribes waits no more: the node must not go on bringing what nobody reads."""
+        await asyncio.shield(self.start_task(self.ask(what)))
+
+    async def ask(self, question: Subscribe | Unsubscribe | AskStatus | Forget) -> Frame:
         async with self.asking:
             link = self.check_running()
             answer: asyncio.Future[Frame] = asyncio.get_running_loop().create_future()
@@ -290,10 +285,11 @@ class Client(Bus):
             link.send(question)
             return await answer
 
-    def start_task(self, doing: Coroutine[Any, Any, None]) -> None:
+    def start_task(self, doing: Coroutine[Any, Any, Any]) -> asyncio.Task[Any]:
         task = asyncio.create_task(doing)
         self.tasks.add(task)
         task.add_done_callback(self.tasks.discard)
+        return task
 
     # Publishing
 
@@ -307,6 +303,10 @@ class Client(Bus):
             return
         self.wrote.add(topic)
         await self.calls.add(topic, order or "", Call(items, confirm))
+
+    async def forget(self, place: int) -> None:
+        """Tell the node that a member is gone for good. Refused while somebody reaches it."""
+        await self.ask(Forget(next(self.refs), place))
 
     async def status(self) -> dict[str, Any]:
         """What the node says of itself: members, topics, windows, queues."""

@@ -21,6 +21,11 @@ def wall_us() -> Time:
     return time.time_ns() // 1000
 
 
+def lapse_us() -> Time:
+    """Since some moment before this process began: for what lasts, not for when it happened."""
+    return time.monotonic_ns() // 1000
+
+
 class Clock:
     """One per process."""
 

@@ -25,6 +25,7 @@ class Course:
         self.readers: dict[Subscription, object] = {}  # each with whose it is
         self.writers: dict[object, None] = {}
         self.outgoing = Outgoing(topic)
+        self.parting: asyncio.Task[None] | None = None  # while the node sees what was published settled, and leaves
 
     @property
     def used(self) -> bool:

@@ -16,7 +16,7 @@ import msgspec
 from msgspec import Meta
 
 from trellis.live.addresses import Address
-from trellis.live.places import TOLD_MAX, Lot, Member, Vacancy
+from trellis.live.places import MEMBERS_MAX, TOLD_MAX, Lot, Member, Vacancy
 from trellis.protocols.overlays import vcube_packets
 from trellis.protocols.parts import detector
 from trellis.words import EXACT, LENGTH_MAX, Count, Incarnation, NodeId, Packet, Payload, Seq, Time, Topic
@@ -103,13 +103,17 @@ class Join(Frame, frozen=True, gc=False, tag="join"):
 
 
 class Welcome(Frame, frozen=True, gc=False, tag="welcome"):
-    """You are a member, here, among these and those that were told (`Roster`) before it."""
+    """You are a member, here, among these and those that were told (`Roster`) before it.
+
+    Some of them may be dead: these I reach, myself included.
+    """
 
     cluster: Cluster
     place: NodeId
     incarnation: Incarnation
     lot: Lot
     members: Members
+    reached: Annotated[tuple[NodeId, ...], Meta(max_length=MEMBERS_MAX)] = ()
 
 
 class Elsewhere(Frame, frozen=True, gc=False, tag="elsewhere"):
@@ -230,6 +234,13 @@ class Status(Frame, frozen=True, gc=False, tag="status"):
 
     ref: Ref
     report: Annotated[bytes, Meta(max_length=FRAME_MAX)]
+
+
+class Forget(Frame, frozen=True, gc=False, tag="forget"):
+    """The member on this place is gone for good: nobody need look for it any more."""
+
+    ref: Ref
+    place: NodeId
 
 
 FRAMES: tuple[type[Frame], ...] = tuple(Frame.__subclasses__())

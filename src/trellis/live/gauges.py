@@ -46,10 +46,10 @@ class Gauges(Collector):
 
     async def read(self) -> list[Metric]:
         node, tally = self.node, self.node.host.tally
-        courses = [(node.host.machines[course.stack], course) for course in node.courses.values()]
-        topics = [overlay.topics.get(course.topic) for machine, course in courses if (overlay := overlay_of(machine))]
+        courses = list(node.courses.values())
+        topics = [overlay.topics.get(c.topic) for c in courses if (overlay := node.host.overlay(c.stack))]
         members = node.members.roster.present()
-        readers = [reader for _, course in courses for reader in course.readers]
+        readers = [reader for course in courses for reader in course.readers]
         who = InfoMetricFamily("trellis_node", "Who this is.")
         life = {"place": str(node.place), "incarnation": str(node.incarnation), "address": node.address}
         who.add_metric([], {**life, "name": node.name})
@@ -78,7 +78,7 @@ class Gauges(Collector):
             GaugeMetricFamily(
                 "trellis_messages_unsettled",
                 "Messages accepted here that somebody may not have yet.",
-                sum(course.outgoing.messages for _, course in courses),
+                sum(course.outgoing.messages for course in courses),
             ),
             GaugeMetricFamily(
                 "trellis_reader_backlog",
@@ -93,10 +93,6 @@ class Gauges(Collector):
             closed,
             CounterMetricFamily("trellis_frames_refused", "Links ended for senseless bytes.", closings.refused()),
         ]
-
-
-def overlay_of(machine: Any) -> Any:
-    return getattr(machine, "overlay", None)
 
 
 class Silent(WSGIRequestHandler):

@@ -1,44 +1,29 @@
-"""Links to all members: joining, who dials whom, who is there, leaving.
+"""What members say to each other: who they are, who is new, who leaves.
 
-Promises: between two members there is one link at a time, and the machines hear `Restore` before anything comes over it
-          and `Suspect` after it broke, before the next one. Who is lost is dialled again, with growing pauses, until it
-          comes back or has left. A place belongs to the name in a certificate: nobody else is taken for it.
-Assumes:  members can reach each other's addresses. Of two, the one on the lower place dials.
+Promises: news reaches every member that somebody has a link to, and is not told back to whoever told it. A node whose
+          place another one uses is told to stop. Who leaves hands its place to one that stays, and says goodbye.
+Assumes:  what `Peers` promises of links, and `Roster` of places.
 """
 
 from __future__ import annotations
 
 import asyncio
 import logging
-import secrets
-from collections.abc import Awaitable, Callable, Iterable
-from typing import Protocol
+from collections.abc import Callable, Collection, Iterable
 
-import msgspec
+from msgspec import structs
 
-from trellis.effects import Send
-from trellis.errors import NetworkError, StateError
+from trellis.errors import LocalProtocolError, StateError
+from trellis.live import joining
 from trellis.live.addresses import check_reachable
 from trellis.live.codec import OutOfPlace
-from trellis.live.frames import (
-    VERSION,
-    Attach,
-    Bye,
-    Carry,
-    Elsewhere,
-    Frame,
-    Hand,
-    Hello,
-    Join,
-    Order,
-    Refused,
-    Welcome,
-    said,
-)
+from trellis.live.frames import Attach, Bye, Carry, Frame, Hand, Hello, Join, Order, Refused, Welcome
 from trellis.live.frames import Roster as Tell
+from trellis.live.net import Net
 from trellis.live.node import Host
-from trellis.live.places import MEMBERS_MAX, WHOLE, Member
-from trellis.live.roster import HOPS_MAX, Roster, later, pieces
+from trellis.live.peers import Peers, tell
+from trellis.live.places import TOLD_MAX, Member
+from trellis.live.roster import Roster, forgotten, pieces
 from trellis.live.state import State
 from trellis.live.tls import Identity
 from trellis.live.transport import Link, Owner, Server
@@ -46,31 +31,12 @@ from trellis.words import NodeId
 
 log = logging.getLogger("trellis.live")
 
-DIAL_MAX = 2.0  # seconds for a link to stand
-JOIN_MAX = 10.0  # seconds to be let in
-PAUSE_LEAST, PAUSE_MOST = 0.05, 1.0  # seconds between two attempts
 NEWS_DELAY = 0.01  # seconds in which news gathers
 LINKS_MAX = 3.0  # seconds for the first links of a newcomer
 
 
-class Net(Protocol):
-    """Sockets, or the same in memory."""
-
-    def listen(self, address: str, owner: Owner, tls: Identity | None) -> Awaitable[Server]: ...
-    def dial(self, address: str, owner: Owner, tls: Identity | None, timeout: float) -> Awaitable[Link]: ...
-
-
-class Peer:
-    """A member with which I have a link, or want one."""
-
-    def __init__(self, place: NodeId) -> None:
-        self.place = place
-        self.link: Link | None = None
-        self.dialling: asyncio.Task[None] | None = None
-
-
 class Members:
-    """One node's links. The owner of every link but those of clients."""
+    """One node among the others. The owner of every link but those of clients."""
 
     def __init__(self, net: Net, tls: Identity | None, state: State) -> None:
         self.net = net
@@ -78,15 +44,11 @@ class Members:
         self.state = state
         self.roster: Roster
         self.host: Host
-        self.server: Server
-        self.peers: dict[NodeId, Peer] = {}
-        self.known: dict[Link, NodeId] = {}  # links over which a member said who it is
-        self.greeting: dict[Link, NodeId] = {}  # links that I dialled, to this place
-        self.answers: dict[Link, asyncio.Future[Frame]] = {}  # links over which I ask to be let in
-        self.told: dict[Link, list[Member]] = {}  # members that I was told there before the answer
+        self.server: Server | None = None
+        self.peers: Peers  # from `link_up` on
+        self.welcome: Welcome | None = None  # by which I was let in, if I was
         self.clients: Callable[[Link], Owner] | None = None  # who takes those that attach
-        self.parting: list[asyncio.Future[None]] = []  # links on their way out
-        self.news: dict[NodeId, Member] = {}
+        self.news: dict[NodeId, tuple[Member, Link | None]] = {}  # to be told, and who told me if nobody else knew
         self.ready = False
         self.leaving = False
         self.ousted: Callable[[str], None] = lambda _: None
@@ -95,203 +57,74 @@ class Members:
     # Beginning
 
     async def begin(self, listen: str, join: str | None, advertise: str | None) -> None:
-        """Listen, and get a place: my own again, a new one, or the first of a new cluster."""
+        """Listen, and get a place."""
         self.server = await self.net.listen(listen, self, self.tls)
         self.address = check_reachable(advertise or self.server.address)
-        name, mine = self.state.name, self.state.identity()
-        doors = [join] if join else [m.address for m in self.state.members() if not m.left] if mine else []
-        welcome = await self.knock(doors, (mine and mine.cluster) or "", mine.place if mine else -1) if doors else None
-        if welcome is not None:
-            lot = later(welcome.lot, mine.lot) if mine and mine.place == welcome.place else welcome.lot
-            incarnation = max(welcome.incarnation, mine.incarnation if mine and mine.place == welcome.place else 0)
-            cluster, place = welcome.cluster, welcome.place
-        elif mine is not None:
-            cluster, place, incarnation, lot = mine.cluster, mine.place, mine.incarnation, mine.lot
-        else:
-            cluster, place, incarnation, lot = secrets.token_hex(8), 0, 0, WHOLE
-        self.state.settle(cluster, place, incarnation, lot)
-        me = Member(place, incarnation, self.address, name, False, lot)
-        self.roster = Roster(cluster, me, self.state.keep, self.state.vacancies(), self.state.lasting)
-        remembered = self.state.members() if mine is not None and mine.place == place else []
-        told = (*remembered, *(welcome.members if welcome else ()))
-        self.state.remember(self.roster.hear(m for m in told if m.place != place))
-
-    async def knock(self, doors: Iterable[str], cluster: str, place: int) -> Welcome | None:
-        """Ask members to be let in, wherever they send me. None when I come back and nobody is there."""
-        mine = self.state.identity()
-        trouble: Exception | None = None
-        for door in doors:
-            address, hops = door, 0
-            while True:
-                asked = Join(self.address, cluster, place, mine.incarnation - 1 if mine else -1, hops)
-                try:
-                    answer = await self.ask(address, asked)
-                except (NetworkError, TimeoutError) as error:
-                    trouble = error if isinstance(error, NetworkError) else NetworkError(f"{address}: no answer")
-                    if address == door:
-                        break
-                    address, hops = door, HOPS_MAX  # whom it named is not there: let it find another, or do it itself
-                    continue
-                if isinstance(answer, Elsewhere) and hops <= 2 * HOPS_MAX:
-                    address, hops = answer.address, hops + 1
-                    continue
-                if isinstance(answer, Welcome):
-                    return answer
-                reason = answer.reason if isinstance(answer, Refused) else "it sends me in circles"
-                raise NetworkError(f"{address}: not let in: {reason}")
-        if mine is None and trouble is not None:
-            raise trouble
-        return None
-
-    async def ask(self, address: str, question: Join) -> Frame:
-        link = await self.net.dial(address, self, self.tls, DIAL_MAX)
-        answer = self.answers[link] = asyncio.get_running_loop().create_future()
-        link.accept()  # its roster may be large
-        link.send(question)
-        try:
-            found: Frame = await asyncio.wait_for(answer, JOIN_MAX)
-            if isinstance(found, Welcome):
-                found = msgspec.structs.replace(found, members=(*self.told.get(link, ()), *found.members))
-            return found
-        finally:
-            self.answers.pop(link, None)
-            self.told.pop(link, None)
-            link.close("asked and answered")
+        self.roster, self.welcome = await joining.Newcomer(self.net, self.tls, self.state, self.address).begin(join)
 
     async def link_up(self, host: Host) -> None:
-        """Say who I am to all members, and wait until those who are there have answered."""
+        """Say who I am to all members, and wait until those who are there have answered.
+
+        Whoever let me in said whom it reaches. If I come back and nobody let me in, others may be coming back as I do.
+        """
         self.host = host
-        host.post = self.post
-        host.accuse = self.accuse
+        self.peers = Peers(self.net, self.tls, self.roster, host, self)
         self.ready = True
-        for member in self.roster.present():
-            self.want(member)
-        if self.peers:
-            self.tell_who_i_am()
-        waiting = set(self.peers)
-        limit = asyncio.get_running_loop().time() + LINKS_MAX
-        while waiting - set(host.reached) and asyncio.get_running_loop().time() < limit:
-            await asyncio.sleep(0.01)
-
-    def tell_who_i_am(self) -> None:
-        """Members on lower places dial me once they know me; I say hello to one that I can dial, and it tells on."""
-        lower = [peer for peer in self.peers.values() if peer.place < self.roster.me]
-        for peer in lower:
-            peer.dialling = peer.dialling or asyncio.create_task(self.dial(peer))
-
-    # Links
-
-    def want(self, member: Member) -> None:
-        """A member that I should have a link to. The lower place dials."""
-        if member.place == self.roster.me or member.left or self.leaving:
-            return
-        peer = self.peers.setdefault(member.place, Peer(member.place))
-        if peer.link is None and peer.dialling is None and self.roster.me < member.place:
-            peer.dialling = asyncio.create_task(self.dial(peer))
-
-    async def dial(self, peer: Peer) -> None:
-        """Until there is a link."""
-        pause = PAUSE_LEAST
+        self.peers.want_all()
+        there = set(self.peers.wanted)
+        if self.welcome is not None:
+            there &= set(self.welcome.reached)
         try:
-            while peer.link is None and not self.leaving:
-                member = self.roster.members[peer.place]
-                if member.left:
-                    return
-                try:
-                    link = await self.net.dial(member.address, self, self.tls, DIAL_MAX)
-                    if peer.link is not None:
-                        link.close("it has dialled meanwhile")
-                        return
-                    self.greeting[link] = peer.place
-                    link.send(self.hello())
-                    await asyncio.wait_for(self.closed_or_known(link), DIAL_MAX)
-                except (NetworkError, TimeoutError) as error:
-                    log.debug("place %d: %s", peer.place, error)
-                if peer.link is None:
-                    await asyncio.sleep(pause)
-                    pause = min(2 * pause, PAUSE_MOST)
-                    if pause >= PAUSE_MOST and peer.place < self.roster.me:
-                        return  # it dials me
-        finally:
-            peer.dialling = None
+            await asyncio.wait_for(self.peers.reach(there), LINKS_MAX)
+        except TimeoutError:
+            log.info("not reached yet: places %s", sorted(there - set(host.reached)))
 
-    async def closed_or_known(self, link: Link) -> None:
-        try:
-            while link.reason is None and link not in self.known:
-                await asyncio.sleep(0.005)
-        finally:
-            if link not in self.known:
-                self.greeting.pop(link, None)
-                link.close("no hello in time")
-
-    def hello(self) -> Hello:
-        me = self.roster.said
-        return Hello(VERSION, self.roster.cluster, me.place, me.incarnation, me.address, self.host.clock.read())
+    # From links
 
     def opened(self, link: Link) -> None:
         """Whoever came in speaks first."""
 
     def received(self, link: Link, frames: list[Frame]) -> None:
-        place = self.known.get(link)
+        place = self.peers.known.get(link) if self.ready else None
         for frame in frames:
+            if link.reason is not None:  # by one of these: the machines were told that it is over
+                return
             if type(frame) is Carry and place is not None:  # by far the most
                 self.host.receive(place, frame.stack, frame.at, frame.packet)
             elif place is not None:
                 self.upon_member(link, place, frame)
-            elif link in self.answers:
-                self.upon_answer(link, frame)
             else:
                 self.upon_stranger(link, frame)
-                place = self.known.get(link)
+                place = self.peers.known.get(link)
+
+    def closed(self, link: Link, reason: str) -> None:
+        if self.ready:
+            self.peers.ended(link, reason)
 
     def upon_stranger(self, link: Link, frame: Frame) -> None:
         if not self.ready or self.leaving:
             raise OutOfPlace(f"{type(frame).__name__}: this node is not ready; try again soon")
         match frame:
             case Hello():
-                self.greet(link, frame)
+                self.spread_news(self.peers.greet(link, frame))
             case Join():
                 self.let_in(link, frame)
+            case Tell() if link in self.peers.greetings and (self.tls is None or link.is_node):
+                self.hear(frame.members, link)  # in answer to my hello: why I am not wanted
             case Attach() if self.clients is not None:
                 link.owner = self.clients(link)
                 link.owner.received(link, [frame])
             case _:
                 raise OutOfPlace(f"{type(frame).__name__} from a stranger: say who you are first")
 
-    def greet(self, link: Link, hello: Hello) -> None:
-        """A member says who it is: over a link that it dialled, or in answer to my own hello."""
-        if hello.version != VERSION:
-            raise OutOfPlace(f"version {hello.version}: this node speaks {VERSION}; run the same release")
-        if hello.cluster != self.roster.cluster:
-            raise OutOfPlace(f"cluster {hello.cluster!r}: this is {self.roster.cluster!r}; join this one first")
-        if self.tls is not None and not link.is_node:
-            raise OutOfPlace(f"a client's certificate ({link.peer}): members have a node's")
-        expected = self.greeting.pop(link, None)
-        if expected is not None and expected != hello.place:
-            raise OutOfPlace(f"place {hello.place} answers where {expected} was dialled")
-        if expected is None and self.roster.me < hello.place and hello.place in self.greeting.values():
-            raise OutOfPlace(
-                f"place {hello.place}: a link that I dialled is on its way; there is one between two members"
-            )
-        news = self.roster.greet(hello.place, hello.incarnation, hello.address, link.peer)
-        if isinstance(news, Refused):
-            raise OutOfPlace(news.reason)
-        peer = self.peers.setdefault(hello.place, Peer(hello.place))
-        if peer.link is not None:
-            if expected is not None and peer.link.reason is None and self.roster.me > hello.place:
-                raise OutOfPlace(f"place {hello.place}: there is a link already")
-            self.drop(peer, "a newer link stands")
-        link.accept()
-        self.host.clock.hear(hello.at)
-        if expected is None:
-            link.send(self.hello())
-        peer.link = link
-        self.known[link] = hello.place
-        if self.host.journal is not None:
-            link.before_write = self.host.journal.flush
-        self.tell(link, self.roster.all_news())
-        self.spread_news(news, besides=link)
-        self.host.restore(hello.place, hello.incarnation)
+    def let_in(self, link: Link, join: Join) -> None:
+        answer = joining.answer(self.roster, self.host, join, link, self.tls)
+        if isinstance(answer, Welcome):
+            tell(link, answer.members[:-TOLD_MAX])
+            answer = structs.replace(answer, members=answer.members[-TOLD_MAX:])
+        link.send(answer)
+        if isinstance(answer, Welcome):
+            self.spread_news([self.roster.mine])  # my lot has changed
 
     def upon_member(self, link: Link, place: NodeId, frame: Frame) -> None:
         match frame:
@@ -300,103 +133,59 @@ class Members:
             case Hand():
                 news = self.roster.inherit(frame.vacancies)
                 if not isinstance(news, Refused):
-                    self.spread_news(news, besides=link)
+                    self.spread_news(news)
             case Order():
                 self.ordered(frame)
             case Bye():
-                self.drop(self.peers[place], f"place {place} says: {frame.reason}", goodbye=True)
+                self.peers.drop(self.peers.wanted[place], f"place {place} says: {frame.reason}", goodbye=True)
             case _:
                 raise OutOfPlace(f"{type(frame).__name__} from place {place}: members do not say that")
 
-    def upon_answer(self, link: Link, frame: Frame) -> None:
-        answer = self.answers[link]
-        if isinstance(frame, Tell) and len(told := self.told.setdefault(link, [])) < MEMBERS_MAX:
-            told += frame.members
-            return
-        if not isinstance(frame, Welcome | Elsewhere | Refused):
-            raise OutOfPlace(f"{type(frame).__name__} in answer to a Join")
-        if not answer.done():
-            answer.set_result(frame)
-
-    def let_in(self, link: Link, join: Join) -> None:
-        answer: Frame
-        if self.tls is not None and not link.is_node:
-            answer = Refused(f"a client's certificate ({link.peer}): members have a node's")
-        elif join.cluster not in ("", self.roster.cluster):
-            answer = Refused(f"this is cluster {self.roster.cluster!r}, not {join.cluster!r}")
-        elif join.place >= 0:
-            answer = self.roster.readmit(link.peer, join.place, join.incarnation)
-        else:
-            answer = self.roster.admit(link.peer, self.host.reached, join.hops)
-        if isinstance(answer, Welcome):
-            *before, last = pieces(answer.members)
-            for piece in before:
-                link.send(Tell(piece))
-            answer = msgspec.structs.replace(answer, members=last)
-        link.send(answer)
-        if isinstance(answer, Welcome):
-            self.spread_news([self.roster.mine], besides=link)  # my lot has changed
-
-    def closed(self, link: Link, reason: str) -> None:
-        answer = self.answers.get(link)
-        if answer is not None and not answer.done():
-            answer.set_exception(NetworkError(f"{link.address}: {reason}"))
-        place = self.known.get(link)
-        if place is not None and self.peers[place].link is link:
-            self.drop(self.peers[place], reason)
-
-    def drop(self, peer: Peer, reason: str, goodbye: bool = False) -> None:
-        """The link to a peer is over: first it is suspected, then looked for."""
-        link, peer.link = peer.link, None
-        if link is not None:
-            del self.known[link]
-            link.close(reason)
-            self.host.tally.suspicions += not goodbye
-            self.host.suspect(peer.place)
-            self.want(self.roster.members[peer.place])
-
-    def accuse(self, node: NodeId) -> None:
-        peer = self.peers.get(node)
-        if peer is not None and peer.link is not None:
-            self.drop(peer, "it does not answer the failure detector")
-
-    def post(self, what: Send, stack: str, at: int) -> None:
-        """To somebody without a link it goes nowhere: the machines were told, or will be."""
-        peer = self.peers.get(what.to)
-        if peer is not None and peer.link is not None:
-            peer.link.send(Carry(stack, at, what.packet), what.can_wait)
-
     # News
 
-    def hear(self, members: Iterable[Member], teller: Link) -> None:
-        news = self.roster.hear(members)
-        if news:
-            self.spread_news(news, besides=teller)
+    def hear(self, members: Collection[Member], teller: Link) -> None:
+        told = set(members)
+        for member in self.roster.hear(members):
+            self.spread_news([member], teller if member in told else None)  # else I know more of it than the teller
 
-    def spread_news(self, news: Iterable[Member], besides: Link | None) -> None:
+    def spread_news(self, news: Iterable[Member], teller: Link | None = None) -> None:
         """Tell the others, many things at a time."""
-        if not self.news:
-            asyncio.get_running_loop().call_later(NEWS_DELAY, self.tell_news)
         for member in news:
-            self.news[member.place] = member
-            self.want(member)
+            if not self.news:
+                asyncio.get_running_loop().call_later(NEWS_DELAY, self.tell_news)
+            self.news[member.place] = member, None if member.place in self.news else teller
+            self.peers.want(member)
         if self.roster.ousted:
-            self.ousted(f"place {self.roster.me} is in use by another node; this one must stop")
+            why = "was forgotten as gone for good" if forgotten(self.roster.mine) else "is in use by another node"
+            self.ousted(f"place {self.roster.me} {why}; this node must stop")
 
     def tell_news(self) -> None:
-        news, self.news = tuple(self.news.values()), {}
+        news, self.news = self.news, {}
         if self.leaving:  # the state is another's by now
             return
         try:
-            self.state.remember(news)
+            self.state.remember(member for member, _ in news.values())
         except StateError as error:
             log.warning("%s", error)
-        for link in self.known:
-            self.tell(link, news)
+        for link in self.peers.known:
+            told = tuple(member for member, teller in news.values() if teller is not link)
+            tell(link, told)
 
-    def tell(self, link: Link, news: tuple[Member, ...]) -> None:
-        for piece in pieces(news):
-            link.send(Tell(piece))
+    async def forget(self, place: NodeId) -> None:
+        """A member is gone for good, says an operator. Refused when anything speaks against it."""
+        self.check_gone(place)
+        await self.peers.find(place)
+        self.check_gone(place)  # and it may have left meanwhile
+        if not self.host.holds_dead(place):
+            raise LocalProtocolError(f"place {place}: others may still reach it; try again in some seconds")
+        news = self.roster.forget(place)
+        self.state.remember(news)
+        self.spread_news(news)
+
+    def check_gone(self, place: NodeId) -> None:
+        refusal = self.roster.not_gone(place, self.host.reached)
+        if refusal is not None:
+            raise LocalProtocolError(refusal.reason)
 
     # Leaving
 
@@ -406,26 +195,20 @@ class Members:
         heir = self.roster.heir(self.host.reached)
         handed = self.roster.leave()
         self.state.leave()
-        if heir is not None and (link := self.peers[heir.place].link) is not None:
+        if heir is not None and (link := self.peers.link_to(heir.place)) is not None:
             for piece in pieces(handed):
                 link.send(Hand(piece))
-        for link in list(self.known):
+        for link in list(self.peers.known):
             link.send(Tell((self.roster.mine,)))
         self.close("it leaves")
 
     def close(self, reason: str) -> None:
         self.leaving = True
-        self.server.close()
-        for peer in self.peers.values():
-            if peer.dialling is not None:
-                peer.dialling.cancel()
-            if peer.link is not None:
-                peer.link.send(Bye(said(reason)))
-                link, peer.link = peer.link, None
-                link.close(reason)
-                self.parting.append(link.gone)
-        self.known.clear()
+        if self.server is not None:
+            self.server.close()
+        if self.ready:
+            self.peers.close(reason)
 
     async def gone(self) -> None:
         """Until the last words have left."""
-        await asyncio.gather(*self.parting)
+        await self.peers.gone()

@@ -2,7 +2,8 @@
 
 Promises: a machine is only ever called through `step`, in the order in which things happened here. Rows of the trace
           are handed to the system before the packets that they tell of leave (`Journal.flush` before a link writes),
-          and soon after they were made where no packets leave (`Flushing`).
+          and soon after they were made where no packets leave (`Flushing`). Machines live by a time that nobody sets: a
+          wall clock that jumps moves rows of the trace, and no decision.
 Assumes:  whoever is told of deliveries does not call back into the host within that call.
 """
 
@@ -10,13 +11,13 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from trellis import protocols
 from trellis.effects import Accuse, CancelTimer, Confirm, Deliver, Effect, Gap, Note, Send, SetTimer, Settle
 from trellis.errors import TraceError, UnexpectedEvent
 from trellis.events import Event, Receive, Restore, Suspect, Timeout
-from trellis.live.clock import Clock
+from trellis.live.clock import Clock, lapse_us
 from trellis.live.codec import OutOfPlace
 from trellis.live.flushing import Flushing
 from trellis.live.places import PLACES
@@ -24,7 +25,7 @@ from trellis.live.tally import Tally
 from trellis.machine import Machine, Place
 from trellis.protocols.overlays.vcube_packets import Sub, check
 from trellis.protocols.parts.detector import Detector
-from trellis.words import Message, MessageId, NodeId, Packet, Topic
+from trellis.words import BARRIER_MAX, Message, MessageId, NodeId, Packet, Topic
 
 if TYPE_CHECKING:
     from trellis.live.record import Journal  # brings Arrow and NumPy with it, for those who write a trace
@@ -54,7 +55,7 @@ class Host:
     def __init__(
         self, place: NodeId, incarnation: int, clock: Clock, journal: Journal | None, application: Application
     ) -> None:
-        self.place = Place(place, PLACES, incarnation, alone=True)
+        self.place = Place(place, PLACES, incarnation, alone=True, barrier_max=BARRIER_MAX)
         self.clock = clock
         self.journal = journal
         self.flushing = Flushing(journal, application.unrecorded) if journal is not None else None
@@ -76,10 +77,18 @@ class Host:
                 self.feed(name, Restore(node, incarnation))
         return name
 
+    def overlay(self, name: str) -> Any:
+        """Of a stack, to look at; None for a machine without one."""
+        return getattr(self.machines[name], "overlay", None)
+
+    def holds_dead(self, node: NodeId) -> bool:
+        """Whether nobody reaches a node any more, as far as one has heard."""
+        detector = self.machines[DETECTOR]
+        return isinstance(detector, Detector) and detector.holds_dead(node)
+
     def feed(self, name: str, event: Event) -> None:
         """One event to one machine, and all that follows from it."""
-        now = self.clock.read()
-        self.carry_out(name, now, self.machines[name].step(now, event))
+        self.carry_out(name, self.clock.read(), self.machines[name].step(lapse_us(), event))
 
     def receive(self, sender: NodeId, name: str, at: int, packet: Packet) -> None:
         """A packet came over a link. A stack that nobody here uses yet must answer, too: every node has a say."""
@@ -96,7 +105,7 @@ class Host:
             self.journal.received(now, packet, sender)
         if type(packet) is Sub:
             self.application.joining(packet.id.source, packet.id.topic, name)
-        self.carry_out(name, now, self.machines[name].step(now, Receive(sender, packet)))
+        self.carry_out(name, now, self.machines[name].step(lapse_us(), Receive(sender, packet)))
 
     def restore(self, node: NodeId, incarnation: int) -> None:
         self.reached[node] = incarnation

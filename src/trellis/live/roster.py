@@ -50,6 +50,14 @@ def merged(one: Member, other: Member) -> Member:
     return newer if newer.lot == lot else msgspec.structs.replace(newer, lot=lot)
 
 
+def forgotten(member: Member | None) -> bool:
+    """Gone for good, as an operator said: its last life is over, and nobody ever stands on its place again.
+
+    Were the place given out again, two members that are cut off from each other could each give it to another node.
+    """
+    return member is not None and member.left and member.incarnation == INCARNATIONS
+
+
 class Roster:
     """What one member knows of all, and the places that it can give out."""
 
@@ -120,6 +128,8 @@ class Roster:
         known, vacancy = self.members.get(place), self.vacancies.get(place)
         if place == self.me:
             return Refused(f"place {place}: it is mine; two nodes run on copies of one data directory")
+        if forgotten(known):
+            return Refused(f"place {place}: it was forgotten as gone for good; start with an empty data directory")
         if place in self.mine.lot:
             return Refused(f"place {place}: nobody was ever given it; {way_out}")
         if vacancy is not None and vacancy.open:
@@ -139,15 +149,16 @@ class Roster:
         """
         if self.mine.left or self.ousted:
             return Refused(f"member {self.me} is leaving; ask another one")
-        vacant = [v for v in self.vacancies.values() if v.open and v.incarnation < INCARNATIONS]
+        open = [v for v in self.vacancies.values() if v.open and v.incarnation < INCARNATIONS]
+        vacant = [v for v in open if not forgotten(self.members.get(v.place))]
         if vacant:
-            return self.give_again(min(vacant, key=lambda v: v.place), name)
+            return self.give_again(min(vacant, key=lambda v: v.place), name, live)
         better = self.better(live)
         if better is not None and (hops < HOPS_MAX or self.mine.free.empty):
             return Elsewhere(better.address)
         if self.mine.free.empty:
             return Refused(f"member {self.me} has no place left to give; ask another one")
-        return self.give_next(name)
+        return self.give_next(name, live)
 
     def better(self, live: Collection[NodeId]) -> Member | None:
         """The live member with the lowest free place, unless it is I."""
@@ -156,22 +167,22 @@ class Roster:
         best = min(able, key=lambda m: (m.free.next, m.place != self.me), default=self.mine)
         return None if best.place == self.me else best
 
-    def give_again(self, vacancy: Vacancy, name: str) -> Welcome | Refused:
+    def give_again(self, vacancy: Vacancy, name: str, live: Collection[NodeId]) -> Welcome | Refused:
         given = msgspec.structs.replace(vacancy, open=False, incarnation=vacancy.incarnation + 1)
         refusal = self.refuse_unless_kept(self.mine.lot, [given])
         if refusal is not None:
             return refusal
         self.vacancies[given.place] = given
-        return self.welcome(given.place, given.incarnation, given.lot, name)
+        return self.welcome(given.place, given.incarnation, given.lot, name, live)
 
-    def give_next(self, name: str) -> Welcome | Refused:
+    def give_next(self, name: str, live: Collection[NodeId]) -> Welcome | Refused:
         lot = self.mine.free
         kept, given = lot.first() if self.lasting else lot.halves()
         refusal = self.refuse_unless_kept(kept, [])
         if refusal is not None:
             return refusal
         self.members[self.me] = msgspec.structs.replace(self.mine, lot=kept)
-        return self.welcome(lot.next, 0, given, name)
+        return self.welcome(lot.next, 0, given, name, live)
 
     def refuse_unless_kept(self, lot: Lot, changed: Iterable[Vacancy]) -> Refused | None:
         try:
@@ -180,11 +191,12 @@ class Roster:
             return Refused(f"member {self.me} cannot write down what it gives away: {error}")
         return None
 
-    def welcome(self, place: NodeId, incarnation: int, lot: Lot, name: str) -> Welcome:
+    def welcome(self, place: NodeId, incarnation: int, lot: Lot, name: str, live: Collection[NodeId]) -> Welcome:
         self.promised[place] = name, lot
-        return Welcome(self.cluster, place, incarnation, lot, self.all_news())
+        reached = (self.me, *(other for other in sorted(live) if other != place))
+        return Welcome(self.cluster, place, incarnation, lot, self.all_news(), reached)
 
-    def readmit(self, name: str, place: NodeId, incarnation: int) -> Welcome | Refused:
+    def readmit(self, name: str, place: NodeId, incarnation: int, live: Collection[NodeId] = ()) -> Welcome | Refused:
         """A node comes back to the place in its data directory, in a life after all that it and I know of.
 
         I may never have heard of it: others gave it its place, before I came or in a part of the network that I was
@@ -203,7 +215,7 @@ class Roster:
         latest = max(incarnation, known.incarnation if known is not None else 0)
         if latest >= INCARNATIONS:
             return Refused(f"place {place}: its incarnations are used up; {way_out}")
-        return self.welcome(place, latest + 1, known.lot if known is not None else UNHEARD, name)
+        return self.welcome(place, latest + 1, known.lot if known is not None else UNHEARD, name, live)
 
     # Leaving
 
@@ -222,6 +234,21 @@ class Roster:
         self.members[self.me] = msgspec.structs.replace(mine, left=True)
         self.vacancies = {}
         return handed
+
+    def not_gone(self, place: NodeId, live: Collection[NodeId]) -> Refused | None:
+        """Why a member cannot be forgotten, if I know of a reason."""
+        known = self.members.get(place)
+        if place == self.me:
+            return Refused(f"place {place}: it is this node's own; end it with --leave instead")
+        if known is None or known.left:
+            return Refused(f"place {place}: no member stands there; `trellis status` shows who does")
+        if place in live:
+            return Refused(f"place {place}: it is alive; end it with --leave instead")
+        return None
+
+    def forget(self, place: NodeId) -> list[Member]:
+        """An operator says that a member is gone for good. The news, which is the same whoever of us is told."""
+        return self.hear([msgspec.structs.replace(self.members[place], incarnation=INCARNATIONS, left=True)])
 
     def inherit(self, handed: Iterable[Vacancy]) -> list[Member] | Refused:
         """Another member leaves, and hands me its places. They are kept before this returns the news to tell."""

@@ -34,6 +34,7 @@ from trellis.live.frames import (
     Done,
     Event,
     Failed,
+    Forget,
     Frame,
     Gap,
     Publish,
@@ -60,13 +61,15 @@ QUEUED_MAX = 4 << 20  # bytes on their way to a client, before its subscriptions
 SILENCE = (5, 2, 5)  # seconds before the system asks whether the other end is there, between two asks, and how often
 
 
+Request = Publish | Subscribe | Unsubscribe | Forget
+
+
 class Sessions:
     """All clients of one node."""
 
     def __init__(self, node: Node) -> None:
         self.node = node
         self.open: dict[Link, Session] = {}
-        self.farewells: set[asyncio.Task[None]] = set()  # clients that have gone, while their topics are left
 
     def attach(self, link: Link) -> Session:
         return Session(self, link)
@@ -127,13 +130,8 @@ class Session:
         for task in self.tasks:
             task.cancel()
         for topic in self.topics:
-            leaving = asyncio.create_task(self.let_go(topic))
-            self.sessions.farewells.add(leaving)
-            leaving.add_done_callback(self.sessions.farewells.discard)
-
-    async def let_go(self, topic: Topic) -> None:
-        with suppress(NotSubscribed):  # it had not got that far, or the node has left
-            await self.node.let_go(self, topic)
+            with suppress(NotSubscribed):  # it had not got that far, or the node has left
+                self.node.release(self, topic)
 
     def leave(self, reason: str) -> None:
         self.link.send(Bye(said(reason)))
@@ -169,6 +167,9 @@ class Session:
             case Unsubscribe():
                 self.take(frame)
                 self.upon_unsubscribe(frame)
+            case Forget():
+                self.take(frame)
+                self.start(self.forget(frame))
             case AskStatus():
                 self.upon_ask(frame)
             case Bye():
@@ -176,7 +177,7 @@ class Session:
             case _:
                 raise OutOfPlace(f"{type(frame).__name__} from a client: clients do not say that")
 
-    def take(self, frame: Publish | Subscribe | Unsubscribe) -> None:
+    def take(self, frame: Request) -> None:
         """Count a request that will be answered later."""
         self.asked += 1
         self.asked_bytes += len(frame.payload) if isinstance(frame, Publish) else 0
@@ -186,7 +187,7 @@ class Session:
                 f"{ASKED_BYTES_MAX}; wait for answers"
             )
 
-    def answer(self, frame: Publish | Subscribe | Unsubscribe, error: TrellisError | None = None) -> None:
+    def answer(self, frame: Request, error: TrellisError | None = None) -> None:
         self.asked -= 1
         self.asked_bytes -= len(frame.payload) if isinstance(frame, Publish) else 0
         self.link.send(Done(frame.ref) if error is None else Failed(frame.ref, said(str(error))))
@@ -205,6 +206,14 @@ class Session:
                 raise LocalProtocolError(f"topic {topic!r}: a client has at most {TOPICS_MAX}; unsubscribe from some")
             waiting = self.topics[topic] = deque()
         return waiting
+
+    def leave_out(self, topic: Topic) -> None:
+        """A request is answered: the topic does not count any more if there is nothing else between it and the client.
+
+        Not before: when the link ends, all topics that count are let go of.
+        """
+        if topic not in self.readings and not self.topics.get(topic) and not self.node.takes_part(self, topic):
+            self.topics.pop(topic, None)
 
     # Publishing
 
@@ -233,6 +242,7 @@ class Session:
                 if frame.confirm:
                     self.start(self.confirm(outgoing, frame.ref))
             waiting.popleft()
+            self.leave_out(frame.topic)
 
     async def confirm(self, outgoing: Outgoing, ref: int) -> None:
         try:
@@ -261,6 +271,7 @@ class Session:
             if self.readings.get(frame.topic) is reading:
                 del self.readings[frame.topic]
             self.answer(frame, error)
+            self.leave_out(frame.topic)
             return
         self.answer(frame)
         reading.bringing = self.start(self.bring(reader))
@@ -290,8 +301,6 @@ class Session:
         reading = self.readings.pop(frame.topic, None)
         if reading is not None:
             reading.end()
-        if not frame.writes and not self.topics.get(frame.topic, True):
-            del self.topics[frame.topic]
         self.start(self.unsubscribe(frame))
 
     async def unsubscribe(self, frame: Unsubscribe) -> None:
@@ -301,8 +310,17 @@ class Session:
             self.answer(frame, error)
         else:
             self.answer(frame)
+        self.leave_out(frame.topic)
 
-    # Looking
+    # The cluster
+
+    async def forget(self, frame: Forget) -> None:
+        try:
+            await self.node.forget(frame.place)
+        except TrellisError as error:
+            self.answer(frame, error)
+        else:
+            self.answer(frame)
 
     def upon_ask(self, frame: AskStatus) -> None:
         report = msgspec.json.encode(self.node.status())

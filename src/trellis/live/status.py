@@ -32,13 +32,13 @@ def report(node: Node) -> dict[str, Any]:
 
 
 def queued(node: Node, place: int) -> int:
-    peer = node.members.peers.get(place)
-    return peer.link.queued if peer is not None and peer.link is not None else 0
+    link = node.members.peers.link_to(place)
+    return link.queued if link is not None else 0
 
 
 def topic_report(node: Node, topic: str) -> dict[str, Any]:
     course = node.courses[topic]
-    overlay = getattr(node.host.machines[course.stack], "overlay", None)
+    overlay = node.host.overlay(course.stack)
     state = overlay.topics.get(topic) if overlay is not None else None
     return {
         "topic": topic,

@@ -11,7 +11,7 @@ from __future__ import annotations
 import asyncio
 from bisect import bisect
 from collections import deque
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from types import TracebackType
 
 import msgspec
@@ -91,7 +91,7 @@ class Subscription:
         self,
         topic: Topic,
         order: str,
-        end: Callable[[Subscription], object],
+        end: Callable[[Subscription], Awaitable[None]],
         messages_max: int = MESSAGES_MAX,
         tally: Tally | None = None,
         budget: Budget | None = None,
@@ -101,7 +101,7 @@ class Subscription:
         self.messages_max = messages_max
         self.tally = tally or Tally()
         self.budget = budget or Budget()
-        self.end = end  # starts the end of the subscription, and may be awaited
+        self.end = end
         self.waiting: deque[tuple[Batch | Gap, int]] = deque()  # each with its bytes
         self.messages = 0  # that wait; a gap counts as one
         self.bytes = 0  # in memory
@@ -206,9 +206,7 @@ class Subscription:
                 events += reversed(item.events())
 
     async def unsubscribe(self) -> None:
-        ending = self.end(self)
-        if asyncio.isfuture(ending) or asyncio.iscoroutine(ending):
-            await ending
+        await self.end(self)
 
     async def __aenter__(self) -> Subscription:
         return self

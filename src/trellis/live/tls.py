@@ -104,10 +104,6 @@ def peer(ssl_object: ssl.SSLObject) -> Peer:
     return Peer(found[2], found[1] == "node", ssl.cert_time_to_seconds(str(certificate["notAfter"])))
 
 
-def peer_name(ssl_object: ssl.SSLObject) -> str:
-    return peer(ssl_object).name
-
-
 class Channel:
     """TLS over bytes, without a socket: what came from the peer goes in, what must go to it comes out."""
 

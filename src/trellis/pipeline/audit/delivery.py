@@ -123,7 +123,7 @@ def lost(
         .join(stepped.where("seq < before").select(*AT_PLACE), AT_PLACE, "left_anti")
         .join(subscribers.drop("number"), IN_LIFE)
         .where(owed)
-        .select(*AT_PLACE, "published_at", "since", "left"),
+        .select(*AT_PLACE, "published_at", "since", "left", meanwhile("cuts").alias("cut_off")),
         work,
         "missing",
     )
@@ -140,9 +140,21 @@ def lost(
         .where("coalesce(copies, 0) <= 0")
         .withColumnRenamed("published_at", "at")
     )
+    died = died_out(trace, found.where("cut_off")).withColumn("died", F.lit(True))
+    found = found.join(died, MESSAGE, "left").where("died IS NULL OR NOT cut_off").drop("died", "cut_off")
     skipped = F.when(F.col("came"), " (it came, and was taken for an old one)").otherwise("")
     never = (" was subscribed all the time and never got ", name(), ", published at ", F.col("at"), skipped)
     return witnesses("lost", found, "node ", F.col("node"), *never)
+
+
+def died_out(trace: DataFrame, missing: DataFrame) -> DataFrame:
+    """Of these messages, which are few, those of crashed sources that no life has which is not over."""
+    ids = missing.select(*MESSAGE).distinct()
+    over = of_kind(trace, "crash", "stop").select("run", "node", "life").distinct()
+    had = of_kind(trace, "deliver").join(F.broadcast(ids), MESSAGE, "left_semi")
+    living = had.join(F.broadcast(over), ["run", "node", "life"], "left_anti").select(*MESSAGE).distinct()
+    dead = of_kind(trace, "crash").select("run", "source", "incarnation").distinct()
+    return ids.join(F.broadcast(dead), ["run", "source", "incarnation"], "left_semi").join(living, MESSAGE, "left_anti")
 
 
 def copies_of(trace: DataFrame) -> DataFrame:
@@ -152,7 +164,7 @@ def copies_of(trace: DataFrame) -> DataFrame:
     return came.unionByName(of_kind(trace, "skip").select(*cells, F.lit(-1).alias("copies")))
 
 
-def stuck(trace: DataFrame, said: DataFrame, subscribers: DataFrame, work: Path) -> DataFrame:
+def stuck(trace: DataFrame, subscribers: DataFrame, work: Path) -> DataFrame:
     """A message that came and is still held back when nothing is left to happen; or no confirmation ever came.
 
     Copies and deliveries of a message at a node meet in one aggregate, not in a join.
@@ -178,7 +190,7 @@ def stuck(trace: DataFrame, said: DataFrame, subscribers: DataFrame, work: Path)
         .where("NOT delivered AND copies > 0")
         .join(F.broadcast(ends), "run")
     )
-    held_back = in_gaps(of_the_living(waiting, trace, said), gaps_in(trace), "left_anti")
+    held_back = in_gaps(waiting, gaps_in(trace), "left_anti")
     back = (" received ", name(), " at ", F.col("at"), " and still holds it back at the end, ", F.col("end"))
     unconfirmed = standing.where("confirmed IS NULL").select(
         *PLACE, *(F.col(f"since_{cell}").alias(cell) for cell in ("at", "source", "incarnation", "seq"))
@@ -187,11 +199,3 @@ def stuck(trace: DataFrame, said: DataFrame, subscribers: DataFrame, work: Path)
     return witnesses("stuck", held_back, "node ", F.col("node"), *back).unionByName(
         witnesses("stuck", unconfirmed, "node ", F.col("node"), *never)
     )
-
-
-def of_the_living(waiting: DataFrame, trace: DataFrame, said: DataFrame) -> DataFrame:
-    """Without what a crashed source had not settled: what it follows may have died with it."""
-    dead = of_kind(trace, "crash").select("run", "source", "incarnation", F.lit(True).alias("dead")).distinct()
-    settled = said.where("settled IS NOT NULL").select(*MESSAGE, F.lit(True).alias("done"))
-    known = waiting.join(F.broadcast(dead), ["run", "source", "incarnation"], "left").join(settled, MESSAGE, "left")
-    return known.where("dead IS NULL OR done IS NOT NULL").drop("dead", "done")

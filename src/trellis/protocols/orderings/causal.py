@@ -4,12 +4,14 @@ Source:   Prakash, Raynal, Singhal 1996; applied per topic by VCube-PS (Algorith
 Promises: if some node delivered or published a before publishing b on the same topic, nobody delivers b before a.
 Assumes:  the overlay brings every message beyond the joiner's cut, and the cut is closed under "follows".
 Departs:  no `first_rec`: a dependency at or below the cut counts as satisfied, and nothing else does (V2, V3). A
-          joiner's first message follows its whole cut, because the joiner may have heard any of it in an earlier
-          session. A waiting message is parked on one missing predecessor instead of being checked again each time.
+          barrier outlives the subscription: whoever subscribes again goes on from what it had heard before. A waiting
+          message is parked on one missing predecessor instead of being checked again each time.
 """
 
 from __future__ import annotations
 
+from trellis.errors import BarrierTooLong
+from trellis.events import Publish
 from trellis.machine import Place
 from trellis.protocols.layers import START_CUT, Missing, Ordering, Session
 from trellis.words import Barrier, Message, MessageId, Origin, Topic, Vector
@@ -28,16 +30,25 @@ class Causal(Ordering):
 
     def __init__(self, place: Place) -> None:
         super().__init__(place)
-        self.barrier: dict[Topic, set[MessageId]] = {}  # what my next message must follow
+        self.barrier: dict[Topic, set[MessageId]] = {}  # what my next message must follow; also of topics that I left
         self.parked: dict[Topic, dict[MessageId, list[Message]]] = {}  # by one predecessor still missing
         self.known: set[MessageId] = set()  # delivered lately: a short cut, emptied when large; `delivered` decides
 
     def begin(self, topic: Topic, cut: Vector) -> None:
-        self.barrier[topic] = {MessageId(origin, topic, seq) for origin, seq in cut.items()}
+        self.barrier.setdefault(topic, set())  # the cut is not in it: what I skipped I never heard
         for waiting in self.parked.get(topic, {}).values():
             for message in waiting:
                 self.hold(message, -1)
         self.parked[topic] = {}
+
+    def upon_publish(self, said: Publish) -> None:
+        most, direct = self.place.barrier_max, len(self.barrier.get(said.topic, ()))
+        if most and direct > most:
+            raise BarrierTooLong(
+                f"topic {said.topic!r}: a message of node {self.me} would directly follow {direct} others: the limit "
+                f"is {most}; let fewer nodes publish at the same time, or choose fifo order"
+            )
+        super().upon_publish(said)
 
     def deliverable(self, session: Session, message: Message) -> bool:
         return self.missing(session, message.follows) is None

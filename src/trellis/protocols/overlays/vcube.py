@@ -291,7 +291,7 @@ class VCube(Waves):
         if children:
             self.launch(pub, sender, children, state.view)
         else:
-            self.outbox.append(Send(sender, Ack(id, height), can_wait=not pub.awaited))
+            self.outbox.append(Send(sender, Ack(id, height), can_wait=pub.patient))
         if state.phase is JOINING or state.phase is CUTTING:
             if self.repair.delay and len(state.early) > HELD_MAX:
                 for message in pub.messages:

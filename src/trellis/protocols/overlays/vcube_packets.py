@@ -18,6 +18,8 @@ from trellis.words import Height, Message, Packet, Vector
 Messages = Annotated[tuple[Message, ...], Meta(min_length=1, max_length=65_536)]
 Ranks = Annotated[tuple[Rank, ...], Meta(max_length=65_536)]
 
+PATIENT_BYTES_MAX = 1 << 14
+
 
 class Wave(Packet, frozen=True, gc=False):
     """A packet that goes down a tree. The receiver answers for its own clusters 1..height, then acknowledges."""
@@ -39,8 +41,14 @@ class Pub(Wave, frozen=True, gc=False, tag="P"):
         return Pub(self.id, height, self.messages)  # as above, three times as fast
 
     @property
-    def awaited(self) -> bool:
-        return any(message.awaited for message in self.messages)
+    def patient(self) -> bool:
+        """Whether its acknowledgements may wait a little: nobody waits for them, and many such waves fit the window."""
+        size = 0
+        for message in self.messages:
+            if message.awaited:
+                return False
+            size += len(message.payload)
+        return size < PATIENT_BYTES_MAX
 
 
 class Sub(Wave, frozen=True, gc=False, tag="S"):

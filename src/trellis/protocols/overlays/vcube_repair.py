@@ -3,7 +3,8 @@
 Source:   ours (anti-entropy after Demers et al. 1987, on the hypercube's own links).
 Promises: what one reachable member of a topic has and keeps, all of them have after a while: when a source died in the
           middle of a wave, when a node was cut off or stood still, when two halves of a network meet again. What nobody
-          keeps any more is announced as a gap. When nothing new comes, it falls silent.
+          keeps any more is announced as a gap, and so is what died with its source before anybody had it, with what
+          the source said after it. When nothing new comes, it falls silent.
 Assumes:  a member's neighbours (the first member of each of its clusters) connect all members: they do, because each
           half of a block that has members holds a neighbour of every member of the other half.
 
@@ -83,11 +84,25 @@ class Repair:
                 self.overlay.tell_state(next_one, topic)
             if len(left) <= 1:
                 del self.told[topic]
+        self.look_for_orphans()
         for topic, origin in list(self.refused):
             if (topic, origin) in self.refused:  # giving one up may settle others
                 self.ask_another(self.overlay.topics[topic], topic, origin)
         if self.told or self.refused:
             self.arm()
+
+    def look_for_orphans(self) -> None:
+        """What I have of a dead source may wait for something that died with it: ask for that, too."""
+        for topic, state in self.overlay.topics.items():
+            for origin in state.seen.ahead if state.is_in() else ():
+                if self.orphaned(origin):
+                    self.refused.setdefault((topic, origin), {})
+                    self.since.setdefault((topic, origin), self.overlay.now)
+
+    def orphaned(self, origin: Origin) -> bool:
+        """Whether this life of a source is over, or out of reach."""
+        source, incarnation = origin
+        return source not in self.overlay.reach or self.overlay.lives.get(source, 0) > incarnation
 
     def neighbours(self, topic: Topic) -> list[NodeId]:
         state = self.overlay.topics[topic]
@@ -153,18 +168,22 @@ class Repair:
         """Ask the next member that was not asked yet. When none is left, what is missing is given up."""
         refused = self.refused[topic, origin]
         upto = state.seen.upto.get(origin, 0)
-        least = min(refused.values(), key=lambda fill: fill.gone.get(origin, NEVER_HAD))
-        lost = least.gone.get(origin, NEVER_HAD)
+        least = min(refused.values(), key=lambda fill: fill.gone.get(origin, NEVER_HAD), default=None)
+        lost = least.gone.get(origin, NEVER_HAD) if least is not None else NEVER_HAD
+        lacking = upto < lost < NEVER_HAD or (origin in state.seen.ahead and self.orphaned(origin))
         others = [j for j in sorted(state.view.members) if j not in refused and j != self.overlay.me]
-        if others and lost > upto:
+        if lacking and others:
             self.overlay.tell_state(others[0], topic, asks=True)
             self.arm()
             return
-        if upto < lost < NEVER_HAD and self.may_come_back(state, self.since[topic, origin]):
+        if lacking and self.may_come_back(state, self.since[topic, origin]):
             self.arm()
             return
         del self.refused[topic, origin], self.since[topic, origin]
-        if upto < lost < NEVER_HAD:
+        if lacking and lost == NEVER_HAD:
+            self.give_up(state, topic, {o: max(a.values()) for o, a in state.seen.ahead.items() if self.orphaned(o)})
+        elif lacking:
+            assert least is not None
             self.give_up(state, topic, least.cut if self.overlay.above.wants_closed_cuts else {origin: lost})
 
     def may_come_back(self, state: Membership, since: Time) -> bool:

@@ -158,7 +158,7 @@ class Waves(Overlay):
         elif pending.asker not in self.reach:
             return
         elif isinstance(packet, Pub):
-            self.outbox.append(Send(pending.asker, Ack(packet.id, packet.height), can_wait=not packet.awaited))
+            self.outbox.append(Send(pending.asker, Ack(packet.id, packet.height), can_wait=packet.patient))
         else:
             assert isinstance(pending, Gathering)
             self.send(pending.asker, self.answer(pending))

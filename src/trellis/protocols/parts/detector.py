@@ -275,6 +275,10 @@ class Detector(Machine):
             self.cut_off(node)
             self.accuse(node)
 
+    def holds_dead(self, node: NodeId) -> bool:
+        """It is dead for all of us, not by my own link alone. Of whom I was never told, nobody told me otherwise."""
+        return (self.counters.get(node, 1) - (node in self.broken)) % 2 == 1
+
     def heard_lately(self, node: NodeId) -> bool:
         return node in self.linked and self.now - self.heard[node] < self.limit
 
