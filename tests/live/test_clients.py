@@ -591,12 +591,12 @@ class Slowly:
     def __init__(self, node: trellis.Node) -> None:
         self.node = node
         self.held: list[Any] = []
-        node.settled = lambda *what: self.held.append(what)  # type: ignore[method-assign]
+        node.courses.settled = lambda *what: self.held.append(what)  # type: ignore[method-assign]
 
     def settle(self) -> None:
-        del self.node.settled
+        del self.node.courses.settled
         for what in self.held:
-            self.node.settled(*what)
+            self.node.courses.settled(*what)
 
 
 def test_who_gives_up_waiting_for_an_unsubscribe_has_left_all_the_same_once_all_is_settled() -> None:

@@ -131,7 +131,7 @@ class Session:
             task.cancel()
         for topic in self.topics:
             with suppress(NotSubscribed):  # it had not got that far, or the node has left
-                self.node.release(self, topic)
+                self.node.courses.release(self, topic)
 
     def leave(self, reason: str) -> None:
         self.link.send(Bye(said(reason)))
@@ -212,7 +212,7 @@ class Session:
 
         Not before: when the link ends, all topics that count are let go of.
         """
-        if topic not in self.readings and not self.topics.get(topic) and not self.node.takes_part(self, topic):
+        if topic not in self.readings and not self.topics.get(topic) and not self.node.courses.takes_part(self, topic):
             self.topics.pop(topic, None)
 
     # Publishing
@@ -232,7 +232,7 @@ class Session:
         while waiting:
             frame = waiting[0]
             try:
-                outgoing = await self.node.accept(
+                outgoing = await self.node.courses.accept(
                     self, frame.topic, frame.payload.items, frame.order or None, frame.confirm
                 )
             except TrellisError as error:
@@ -264,7 +264,7 @@ class Session:
     async def subscribe(self, frame: Subscribe, reading: Reading) -> None:
         try:
             self.enter(frame.topic)
-            reader = await self.node.read(self, frame.topic, frame.order)
+            reader = await self.node.courses.read(self, frame.topic, frame.order)
             if reading.over:
                 raise NotSubscribed(f"topic {frame.topic!r}: unsubscribed before this was done")
         except TrellisError as error:
@@ -305,7 +305,7 @@ class Session:
 
     async def unsubscribe(self, frame: Unsubscribe) -> None:
         try:
-            await self.node.let_go(self, frame.topic, frame.writes)
+            await self.node.courses.let_go(self, frame.topic, frame.writes)
         except TrellisError as error:
             self.answer(frame, error)
         else:

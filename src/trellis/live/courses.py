@@ -1,0 +1,206 @@
+"""The topics that a node takes part in, for its own program and for its clients.
+
+Promises: what the machines say of a topic reaches all who read it here, and what is published here is accepted in the
+          order in which it was given. A node leaves a topic when nobody here has to do with it any more, after all that
+          was accepted is settled, whoever waits for that or no longer does.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Protocol
+
+from trellis import events
+from trellis.errors import LocalProtocolError, NotSubscribed, TraceError, TrellisError
+from trellis.live.bus import ORDER, check, other_order
+from trellis.live.codec import Bundle
+from trellis.live.course import Course
+from trellis.live.frames import Order
+from trellis.live.outgoing import Outgoing
+from trellis.live.subscription import Batch, Budget, Gap, Subscription
+from trellis.words import Message, MessageId, NodeId, Topic
+
+if TYPE_CHECKING:
+    from trellis.live.api import Node
+
+log = logging.getLogger("trellis.live")
+
+
+class Owner(Protocol):
+    """Whose subscriptions share one bound: a program, or a client."""
+
+    budget: Budget
+
+
+class Courses(dict[Topic, Course]):
+    """Of one node, by topic."""
+
+    def __init__(self, node: Node) -> None:
+        super().__init__()
+        self.node = node
+
+    # Subscribing
+
+    async def read(self, who: Owner, topic: Topic, order: str) -> Subscription:
+        """A subscription of this program, or of a client."""
+        course = self.course(topic, order)
+        reader = Subscription(topic, order, self.end_reader, tally=self.node.host.tally, budget=who.budget)
+        course.readers[reader] = who  # before it stands: what comes right after must not be missed
+        try:
+            await asyncio.shield(course.standing)
+        except BaseException:
+            reader.close()
+            course.readers.pop(reader, None)
+            if not course.used:
+                self.leave_topic(course)
+            raise
+        return reader
+
+    def course(self, topic: Topic, order: str) -> Course:
+        """A topic that this node takes part in, from now on if it did not before."""
+        self.node.check_running()
+        course = self.get(topic)
+        if course is None:
+            check(topic, order)
+            host = self.node.host
+            course = self[topic] = Course(topic, order, host.stack(order))
+            if host.journal is not None:
+                host.journal.ordered(topic, order)
+            host.record("subscribe", host.clock.read(), host.life(topic))
+            host.feed(course.stack, events.Subscribe(topic))
+        elif course.order != order:
+            raise other_order(topic, course.order, order)
+        return course
+
+    async def let_go(self, who: object, topic: Topic, writes: bool = False) -> None:
+        """End what somebody has to do with a topic, or only its reading; when nobody is left, leave it."""
+        await asyncio.shield(self.release(who, topic, writes))
+
+    def release(self, who: object, topic: Topic, writes: bool = False) -> asyncio.Task[None]:
+        """The same at once; what comes back is done when the topic is left, if it is."""
+        course = self.get(topic)
+        if course is None or not course.let_go(who, writes):
+            raise NotSubscribed(f"topic {topic!r}: there is no subscription to end")
+        return self.part(course)
+
+    def takes_part(self, who: object, topic: Topic) -> bool:
+        course = self.get(topic)
+        return course is not None and (who in course.writers or who in course.readers.values())
+
+    async def end_reader(self, reader: Subscription) -> None:
+        reader.close()
+        course = self.get(reader.topic)
+        if course is not None and course.readers.pop(reader, None) is not None:
+            await asyncio.shield(self.part(course))
+
+    def part(self, course: Course) -> asyncio.Task[None]:
+        """Leave a topic unless it is used: a task of the node's own, which goes on when whoever asked waits no more."""
+        if course.parting is None or course.parting.done():
+            course.parting = asyncio.create_task(self.leave_unless_used(course))
+        return course.parting
+
+    async def leave_unless_used(self, course: Course) -> None:
+        """What was accepted is settled first; whoever comes back meanwhile finds everything as it was."""
+        try:
+            while course.outgoing.messages and not course.used and not self.node.stopped.is_set():
+                await course.outgoing.confirmation()
+        except TrellisError:
+            return  # the node had to give up
+        if not course.used and not self.node.stopped.is_set():
+            self.leave_topic(course)
+
+    def leave_topic(self, course: Course) -> None:
+        if self.get(course.topic) is course:
+            del self[course.topic]
+            course.fail(NotSubscribed(f"topic {course.topic!r}: unsubscribed before this was done"))
+            host = self.node.host
+            host.record("unsubscribe", host.clock.read(), host.life(course.topic))
+            host.feed(course.stack, events.Unsubscribe(course.topic))
+
+    # Publishing
+
+    async def accept(
+        self, who: object, topic: Topic, payloads: Iterable[bytes], order: str | None, awaited: bool
+    ) -> Outgoing:
+        """Take payloads of this program, or of a client, as soon as the topic stands and there is room."""
+        self.node.check_running()
+        course = self.get(topic)
+        if course is None or (order is not None and order != course.order):
+            course = self.course(topic, order or ORDER)
+        course.writers[who] = None
+        if not course.standing.done():
+            await asyncio.shield(course.standing)
+        while course.outgoing.full:
+            await course.outgoing.room()
+        self.node.check_running()
+        if self.get(topic) is not course:
+            raise NotSubscribed(f"topic {topic!r}: unsubscribed before this was accepted")
+        course.writers[who] = None  # again: it may have let go meanwhile
+        if course.outgoing.add(payloads, awaited):
+            self.node.host.loop.call_soon(self.flush, course)
+        return course.outgoing
+
+    def flush(self, course: Course) -> None:
+        """Everything that was accepted in this turn of the loop, in as few messages as the limits allow."""
+        outgoing = course.outgoing
+        awaited, outgoing.awaited = outgoing.awaited, False
+        for items in outgoing.portions():
+            try:
+                self.node.host.feed(course.stack, events.Publish(course.topic, Bundle.of(items), len(items), awaited))
+            except LocalProtocolError as error:  # it was accepted, so whoever reads or waits here must hear of it
+                log.error("%s", error)
+                course.fail(error)
+                self.leave_topic(course)
+                return
+
+    # From the host
+
+    def delivered(self, message: Message) -> None:
+        course = self.get(message.id.topic)
+        if course is not None and course.readers:
+            id, bundle = message.id, message.payload
+            batch = Batch(bundle.take(), id.topic, id.source, id.incarnation, id.seq)
+            for reader in course.readers:
+                reader.put(batch, len(bundle))
+
+    def lacking(self, id: MessageId, count: int) -> None:
+        course = self.get(id.topic)
+        for reader in course.readers if course is not None else ():
+            reader.leave_out(Gap(id.topic, id.source, id.incarnation, id.seq, count, "nobody had them any more"))
+
+    def confirmed(self, topic: Topic) -> None:
+        course = self.get(topic)
+        if course is not None and not course.standing.done():
+            course.standing.set_result(None)
+
+    def published(self, id: MessageId, count: int) -> None:
+        course = self.get(id.topic)
+        if course is not None:
+            course.outgoing.numbered(id.seq, count)
+
+    def settled(self, id: MessageId, count: int) -> None:
+        course = self.get(id.topic)
+        if course is not None:
+            course.outgoing.settled(id.seq, count)
+
+    def joining(self, source: NodeId, topic: Topic, stack: str) -> None:
+        """Somebody joins a topic: if it has another order here, it is told."""
+        course = self.get(topic)
+        link = self.node.members.peers.link_to(source)
+        if course is not None and course.stack != stack and link is not None:
+            link.send(Order(topic, course.order))
+
+    def be_told_order(self, told: Order) -> None:
+        course = self.get(told.topic)
+        if course is None or course.order == told.order:
+            return
+        if course.standing.done():
+            log.warning("topic %r: some have subscribed in %s order, some in %s", told.topic, course.order, told.order)
+            return
+        course.standing.set_exception(other_order(told.topic, told.order, course.order))
+        self.leave_topic(course)
+
+    def unrecorded(self, why: TraceError) -> None:
+        self.node.give_up(why)
