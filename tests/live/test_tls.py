@@ -226,3 +226,22 @@ def test_keys_that_are_missing_or_do_not_fit_are_refused(tmp_path: Path) -> None
     (place / "b.crt").write_bytes(b"")
     with pytest.raises(KeysError, match="cannot be used"):
         Identity(place, "b")
+
+
+@pytest.mark.parametrize("loop", LOOPS)
+def test_a_link_that_is_refused_after_its_handshake_ends_while_it_is_written_to(loop: str, tmp_path: Path) -> None:
+    """The dialler's certificate has ended. `run` holds that no callback of the loop fails."""
+    place = key_directory(tmp_path / "k", "a")
+    keys.issue(place, "old", lasts=timedelta(seconds=-2))
+
+    async def story() -> None:
+        server = await listen("127.0.0.1:0", Ear(), Identity(place, "a"))
+        ear = Ear()
+        link = await dial(server.address, ear, Identity(place, "old"), 5.0)
+        while link.reason is None:
+            link.send(Done(1))
+            await asyncio.sleep(0)
+        assert await ear.until(lambda ear: ear.ends)
+        server.close()
+
+    run(loop, story())

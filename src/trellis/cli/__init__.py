@@ -83,6 +83,8 @@ def top(
 
 def main() -> None:
     """Run the command line. Whatever the input, the user sees one clear line, never a traceback."""
+    if "stdout" in open_closed_streams():
+        sys.exit(complain("standard output is closed; send it somewhere, if only to /dev/null", 2))
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")  # a name that the terminal cannot show is no reason to stop
@@ -107,6 +109,14 @@ def main() -> None:
     except MemoryError:
         code = complain("out of memory: use fewer nodes or messages", 2)
     sys.exit(code if isinstance(code, int) else 0)
+
+
+def open_closed_streams() -> list[str]:
+    """A closed descriptor would be given to the next socket: what is printed would go there, and uvloop gives up."""
+    closed = [name for name in ("stdin", "stdout", "stderr") if getattr(sys, name) is None]
+    for name in closed:  # in the order of their numbers: each gets the lowest that is free, which is its own
+        setattr(sys, name, open(os.devnull, "r" if name == "stdin" else "w"))  # noqa: SIM115
+    return closed
 
 
 def complain(text: str, code: int) -> int:

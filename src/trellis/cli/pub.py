@@ -7,7 +7,7 @@ import os
 import sys
 from collections.abc import AsyncIterator
 from contextlib import suppress
-from threading import Thread
+from threading import Semaphore, Thread
 from typing import Annotated
 
 import typer
@@ -20,6 +20,7 @@ EPILOG = example(
     "trellis pub news --confirm --node trellis://10.0.0.1:7000 --keys keys --name writer < lines.txt",
 )
 CHUNK = 1 << 16  # bytes of a read: the lines in them travel together
+CHUNKS_MAX = 4  # that wait to be published
 
 
 def command(
@@ -55,25 +56,33 @@ async def publish(at: Door, topic: str, order: str, confirm: bool) -> None:
 async def lines_of(source: int) -> AsyncIterator[list[bytes]]:
     """Whole lines, as many as one read brought, without their ends. The last one may have none."""
     from trellis.errors import LocalProtocolError
-    from trellis.live.frames import BUNDLE_MAX
+    from trellis.live.outgoing import PAYLOAD_MAX
 
-    chunks: asyncio.Queue[bytes] = asyncio.Queue(4)
+    chunks: asyncio.Queue[bytes | OSError] = asyncio.Queue()
+    room = Semaphore(CHUNKS_MAX)
     loop = asyncio.get_running_loop()
 
     def read() -> None:
         """In a thread that nobody waits for: a terminal may never say anything again."""
-        with suppress(RuntimeError, OSError):  # the loop has ended
-            chunk = b"x"
-            while chunk:
+        chunk: bytes | OSError = b"x"
+        while isinstance(chunk, bytes) and chunk:
+            room.acquire()
+            try:
                 chunk = os.read(source, CHUNK)
-                asyncio.run_coroutine_threadsafe(chunks.put(chunk), loop).result()
+            except OSError as error:
+                chunk = error
+            with suppress(RuntimeError):  # the loop has ended: nobody wants it any more
+                loop.call_soon_threadsafe(chunks.put_nowait, chunk)
 
     Thread(target=read, daemon=True).start()
     rest = b""
     while chunk := await chunks.get():
+        if isinstance(chunk, OSError):
+            raise LocalProtocolError(f"standard input: it cannot be read ({chunk.strerror}); give a file or a pipe")
+        room.release()
         *lines, rest = (rest + chunk).split(b"\n")
-        if len(rest) > BUNDLE_MAX:
-            raise LocalProtocolError(f"a line of more than {BUNDLE_MAX} bytes: a message cannot be longer; cut it")
+        if len(rest) > PAYLOAD_MAX:
+            raise LocalProtocolError(f"a line of more than {PAYLOAD_MAX} bytes: a message cannot be longer; cut it")
         if lines:
             yield lines
     if rest:

@@ -62,7 +62,7 @@ class Node(Bus):
         self.listen, self.join, self.advertise, self.net = listen, join, advertise, net
         self.data = Path(data) if data is not None else None
         self.trace = Path(trace) if trace is not None else None
-        self.tls = identity(keys, name, plaintext)
+        self.tls = identity(keys, name, plaintext, node=True)
         self.name = self.tls.name if self.tls is not None else ""
         self.courses = Courses(self)
         self.budget = Budget()

@@ -14,20 +14,23 @@
 
 Promises: `directory/cluster.json` says at any time which processes run, so that another program can open the cluster.
           Each node has its log, data and trace in `directory/node-XX/`.
-Assumes:  one program at a time changes a cluster. Calls wait: within an event loop, use `asyncio.to_thread`.
+          Only one program at a time starts or stops it as a whole; another one is refused.
+Assumes:  one program at a time changes single nodes. Calls wait: within an event loop, use `asyncio.to_thread`.
 """
 
 from __future__ import annotations
 
+import fcntl
 import os
 import signal
 import subprocess
 import time
 import urllib.request
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
-from typing import TypedDict
+from typing import Annotated, TypedDict
 
 import msgspec
 from prometheus_client.parser import text_string_to_metric_families
@@ -36,7 +39,7 @@ from trellis.errors import ClusterError
 from trellis.live import keys
 from trellis.live.processes import PAUSE, await_ready, await_state, born, send, spawn, state_of
 
-FILE = "cluster.json"
+FILE, LOCK = "cluster.json", "cluster.lock"
 KEYS, LOG, DATA, TRACE = "keys", "log", "data", "trace"
 CLIENT = "client"  # the name of the certificate for pub, sub and status
 NODES_MAX = 1000
@@ -82,7 +85,7 @@ class Known(msgspec.Struct):
     plaintext: bool
     keys: str
     trace: bool
-    nodes: list[Entry]
+    nodes: Annotated[list[Entry], msgspec.Meta(min_length=1)]
 
 
 class Cluster:
@@ -120,6 +123,8 @@ class Cluster:
     def open(cls, directory: Path) -> Cluster:
         """One that was made before."""
         path = directory / FILE
+        if path.exists() and not path.is_file():  # a pipe would be waited for
+            raise ClusterError(f"{path}: not a plain file; give the directory of a cluster")
         try:
             return cls(directory, msgspec.json.decode(path.read_bytes(), type=Known))
         except OSError as error:
@@ -155,19 +160,40 @@ class Cluster:
 
     def up(self, progress: Callable[[int], None] = lambda _: None) -> None:
         """Start all, and wait until all see all. If that fails, none is left behind."""
-        if any(node.state != "dead" for node in self.nodes):
-            raise ClusterError(f"{self.directory}: it runs already; see `trellis cluster status`")
-        try:
-            self.start(self.nodes[:1], None)
-            progress(1)
-            self.start(self.nodes[1:], self.nodes[0].address, lambda done: progress(1 + done))
-            self.await_seen()
-        except BaseException:
-            self.down(patience=2.0)
-            raise
+        with self.alone():
+            if any(node.state != "dead" for node in (*self.nodes, *Cluster.open(self.directory).nodes)):
+                raise ClusterError(f"{self.directory}: it runs already; see `trellis cluster status`")
+            try:
+                self.start(self.nodes[:1], None)
+                progress(1)
+                self.start(self.nodes[1:], self.nodes[0].address, lambda done: progress(1 + done))
+                self.await_seen()
+            except BaseException:
+                self.end_all(patience=2.0)
+                raise
 
     def down(self, patience: float = ENDED_MAX) -> list[Entry]:
         """End all in good order; those that did not end in time are killed, and come back."""
+        with self.alone():
+            return self.end_all(patience)
+
+    @contextmanager
+    def alone(self) -> Iterator[None]:
+        """Two programs that start and stop it at once would leave processes behind that cluster.json does not name."""
+        try:
+            held = os.open(self.directory / LOCK, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600)
+        except OSError as error:
+            raise ClusterError(f"{self.directory}: cannot be written ({error.strerror}); give another") from None
+        try:
+            try:
+                fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                raise ClusterError(f"{self.directory}: another program starts or stops it now; wait for it") from None
+            yield
+        finally:
+            os.close(held)
+
+    def end_all(self, patience: float) -> list[Entry]:
         limit = time.monotonic() + patience
         for node in self.nodes:
             node.send(signal.SIGTERM)

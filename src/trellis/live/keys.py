@@ -107,6 +107,9 @@ def key_usage(signs_certificates: bool) -> x509.KeyUsage:
 
 def read_authority(directory: Path) -> tuple[x509.Certificate, ec.EllipticCurvePrivateKey]:
     path = directory / f"{AUTHORITY}.key"
+    for file in (path, path.with_suffix(".crt")):
+        if file.exists() and not file.is_file():  # a pipe would be waited for
+            raise KeysError(f"{file}: not a plain file; make an authority with `trellis keys init`")
     try:
         certificate = x509.load_pem_x509_certificate((directory / f"{AUTHORITY}.crt").read_bytes())
         key = load_pem_private_key(path.read_bytes(), password=None)

@@ -20,6 +20,7 @@ BYTES_MAX = 16 << 20
 PORTION_MESSAGES = 1024  # payloads that travel as one message
 PORTION_BYTES = 1 << 17
 OVERHEAD = 16  # bytes that a payload may need beside its own, on the wire
+PAYLOAD_MAX = BUNDLE_MAX - OVERHEAD  # bytes
 
 
 class Under(NamedTuple):
@@ -129,9 +130,9 @@ def weighed(payloads: Iterable[bytes]) -> tuple[Sequence[bytes], int]:
             f"a payload of type {wrong.pop().__name__}: it must be bytes; encode text first, with .encode()"
         )
     size = sum(map(len, items))
-    if size > PORTION_BYTES and max(map(len, items)) > BUNDLE_MAX - OVERHEAD:
+    if size > PORTION_BYTES and max(map(len, items)) > PAYLOAD_MAX:
         raise LocalProtocolError(
-            f"a payload of {max(map(len, items))} bytes: the limit is {BUNDLE_MAX - OVERHEAD}; cut it into parts"
+            f"a payload of {max(map(len, items))} bytes: the limit is {PAYLOAD_MAX}; cut it into parts"
         )
     return items, size
 

@@ -2,6 +2,7 @@
 
 Promises: a handshake ends well only with a peer that has a key of the same authority, not expired, for the purpose that
           it is used for; who the peer is, is the exact name in its certificate, and nothing that it says later.
+          A certificate of one's own that no peer would take is refused before anything is dialled (`identity`).
 Assumes:  the files of one node stand in one directory: `ca.crt`, `NAME.crt`, `NAME.key` (see keys.py).
 Departs:  a dialler does not compare the certificate with the host it dialled. Addresses change and are hearsay among
           members; a name for a place is not. Whoever dials checks the name (`link.peer`), as the roster has it, after
@@ -15,10 +16,15 @@ from __future__ import annotations
 
 import re
 import ssl
+import stat
+from datetime import UTC, datetime
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from trellis.errors import KeysError, LocalProtocolError, RemoteProtocolError
+
+if TYPE_CHECKING:
+    from cryptography import x509
 
 AUTHORITY = "ca"  # the name of its files, and so no name for others
 NAME = re.compile(r"[a-z0-9-]{1,63}")
@@ -58,7 +64,7 @@ def identifier(name: str, client: bool) -> str:
     return f"trellis:{'client' if client else 'node'}:{name}"
 
 
-def identity(keys: Path | str | None, name: str | None, plaintext: bool) -> Identity | None:
+def identity(keys: Path | str | None, name: str | None, plaintext: bool, node: bool = False) -> Identity | None:
     """By what a program is told to prove itself; None where it says in so many words that it need not."""
     if (keys is None) != plaintext:
         raise LocalProtocolError(
@@ -68,7 +74,43 @@ def identity(keys: Path | str | None, name: str | None, plaintext: bool) -> Iden
         return None
     if name is None:
         raise LocalProtocolError("name is missing: with keys, say whose certificate is to be shown")
-    return Identity(Path(keys), name)
+    made = Identity(Path(keys), name)
+    hold_usable(Path(keys), name, node)
+    return made
+
+
+def hold_usable(directory: Path, name: str, node: bool) -> None:
+    """Others would refuse it by closing the link, which says little: what is wrong with one's own is said here."""
+    from cryptography import x509  # only programs with keys need it
+
+    path = directory / f"{name}.crt"
+    try:
+        authorities = x509.load_pem_x509_certificates((directory / f"{AUTHORITY}.crt").read_bytes())
+        certificate, *chain = x509.load_pem_x509_certificates(path.read_bytes())
+        found = certificate.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
+        names = found.get_values_for_type(x509.UniformResourceIdentifier)
+        issued = any(is_issued_by(certificate, one) for one in (*authorities, *chain))
+    except (OSError, ValueError, x509.ExtensionNotFound) as error:
+        raise KeysError(f"{path}: it cannot be used ({brief(error)}); issue another with `trellis keys`") from None
+    now, begins, ends = datetime.now(UTC), certificate.not_valid_before_utc, certificate.not_valid_after_utc
+    if not begins <= now <= ends:
+        raise KeysError(f"{path}: it is good from {begins:%F %T} to {ends:%F %T} UTC; issue another, or set the clock")
+    if not issued:
+        raise KeysError(f"{path}: not of the authority in {AUTHORITY}.crt beside it; use files of one authority")
+    if names not in ([identifier(name, client=True)], [identifier(name, client=False)]):
+        raise KeysError(f"{path}: it is for {names!r:.200}, not for {name!r}; use the files under their own name")
+    if node and names == [identifier(name, client=True)]:
+        raise KeysError(f"{path}: a client's certificate, and a node needs a node's; issue one without --client")
+
+
+def is_issued_by(certificate: x509.Certificate, other: x509.Certificate) -> bool:
+    from cryptography.exceptions import InvalidSignature
+
+    try:
+        certificate.verify_directly_issued_by(other)
+    except (ValueError, TypeError, InvalidSignature):
+        return False
+    return True
 
 
 def context(protocol: int, directory: Path, name: str) -> ssl.SSLContext:
@@ -84,6 +126,8 @@ def context(protocol: int, directory: Path, name: str) -> ssl.SSLContext:
             mode = path.stat().st_mode
         except OSError as error:
             raise KeysError(f"{path}: {error.strerror}; see `trellis keys issue --help`") from None
+        if not stat.S_ISREG(mode):
+            raise KeysError(f"{path}: not a plain file; see `trellis keys issue --help`")
         if path is key and mode & 0o077:
             raise KeysError(f"{path}: others may read this key (mode {mode & 0o777:o}); chmod 600 it")
     try:
@@ -147,7 +191,10 @@ class Channel:
 
     def seal(self, data: bytes) -> bytes:
         """The bytes that say this to the peer."""
-        self.tls.write(data)
+        try:
+            self.tls.write(data)
+        except ssl.SSLError as error:  # it has said that it is over, and its connection ends next
+            raise Stranger(f"the peer takes no more: {brief(error)}") from None
         return self.outgoing.read()
 
 

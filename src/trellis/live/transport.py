@@ -26,7 +26,7 @@ from trellis.live import closings
 from trellis.live.addresses import resolved, written
 from trellis.live.codec import Decoder, encode
 from trellis.live.frames import QUEUE_MAX, Frame
-from trellis.live.tls import Channel, Identity, peer
+from trellis.live.tls import Channel, Identity, Stranger, peer
 
 log = logging.getLogger("trellis.live")
 
@@ -245,8 +245,13 @@ class Link(asyncio.Protocol):
                 return
         if self.channel is None:
             self.transport.writelines(batch)
+            return
+        try:
+            sealed = self.channel.seal(b"".join(batch))
+        except Stranger as error:
+            self.end(str(error))
         else:
-            self.transport.write(self.channel.seal(b"".join(batch)))
+            self.transport.write(sealed)
 
     def end(self, reason: str) -> None:
         """End it at once: nobody is there who would read."""
