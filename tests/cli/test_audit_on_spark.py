@@ -29,6 +29,17 @@ def test_a_sound_run_and_a_broken_one_are_told_as_without_spark(spark, trellis, 
         assert trellis("audit", directory, *words, *SPARK) == plain
 
 
+def test_what_spark_still_reads_when_the_verdict_is_there_is_not_taken_from_it(spark, written, monkeypatch):
+    """A stage whose answer nobody needs any more goes on for a while: it printed pages about files that were gone."""
+    from trellis.pipeline.audit import runs
+
+    seen = []
+    read = runs.read
+    monkeypatch.setattr(runs, "read", lambda *given: seen.append(read(*given)) or seen[-1])
+    (verdict,) = runs.verdicts_on(written, every=False, shown_max=1, master=None)
+    assert seen[0].count() == verdict.about["rows"] > 0
+
+
 def test_the_runs_of_a_sweep_are_judged_each_by_its_own_promises(spark, trellis, written, broken, tmp_path):
     sweep = tmp_path / "sweep"
     short = {**changed(PLAIN, "end", 150), "stack": {"overlay": "vcube", "ordering": "fifo"}}

@@ -91,3 +91,14 @@ def test_an_interrupt_waits_until_spark_has_started() -> None:
         assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
     finally:
         signal.signal(signal.SIGINT, former)
+
+
+def test_what_spark_reads_stands_until_the_process_ends() -> None:
+    told = (
+        "from trellis.pipeline.session import scratch; made = scratch(); (made / 'file').touch(); "
+        "print(made, scratch() == made)"
+    )
+    done = subprocess.run([sys.executable, "-c", told], capture_output=True, text=True, check=True)
+    made, _, same = done.stdout.strip().rpartition(" ")
+    assert same == "True"
+    assert not Path(made).exists()

@@ -36,9 +36,12 @@ def command(
     """
     from trellis.errors import PipelineError
     from trellis.live.collect import collect_cluster, is_cluster
+    from trellis.pipeline.session import check_installed
 
     if master is not None and not on_spark:
         raise PipelineError(f"--master {master}: the plain audit runs in this process; add --spark")
+    if on_spark:
+        check_installed()
     if is_cluster(directory):
         with err.status("collecting the traces of the nodes"):
             directory = collect_cluster(directory)

@@ -71,8 +71,10 @@ def command(
     """
     from rich.markup import escape
 
+    from trellis.pipeline.session import check_installed, session
+
+    check_installed()
     from trellis.pipeline.ingest import ingest
-    from trellis.pipeline.session import session
 
     options = {
         "sample": sample,

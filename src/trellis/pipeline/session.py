@@ -1,20 +1,26 @@
 """The Spark session: the only place where one is made.
 
 Promises: local by default, any master by argument or `TRELLIS_SPARK_MASTER`; one session per process; a quiet log; a
-          master that does not answer, and a Java that does not start, are one clear line.
+          master that does not answer, a Java that does not start, and a Spark that is not installed are one clear line.
+          What stands in `scratch()` stays until Spark has ended.
 """
 
 from __future__ import annotations
 
+import atexit
 import os
 import re
+import shutil
 import signal
 import socket
 import sys
+import tempfile
 import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from importlib import resources
+from functools import cache
+from importlib import import_module, resources
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from trellis.errors import PipelineError
@@ -24,6 +30,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 MASTER = "TRELLIS_SPARK_MASTER"
+NEEDED = ("pyspark", "pandas")  # a Java may be the machine's own
 ANSWER_SECONDS = 5
 LOCAL = re.compile(r"local(\[(\*|[1-9][0-9]{0,3})(,[1-9][0-9]{0,2})?\])?")
 STANDALONE = re.compile(r"spark://(?P<host>[^\s:/,]+|\[[0-9a-fA-F:]+\]):(?P<port>[0-9]{1,5})(,[^\s,]+:[0-9]{1,5})*")
@@ -49,6 +56,7 @@ def session(master: str | None = None, settings: Mapping[str, str] | None = None
 
     `heavy`: Spark itself has minutes of work to do. Else Java compiles fast rather than well, and starts sooner.
     """
+    check_installed()
     from pyspark.errors import PySparkException
     from pyspark.sql import SparkSession
 
@@ -90,8 +98,20 @@ def undisturbed() -> Iterator[None]:
         raise KeyboardInterrupt
 
 
+def check_installed() -> None:
+    """Ask before a module is imported that needs it: the live part, the simulator and the plain audits do without."""
+    try:
+        for name in NEEDED:
+            import_module(name)
+    except ImportError:
+        raise PipelineError(
+            "Spark is not installed here: pip install 'trellis[spark]', or '.[spark]' in a clone"
+        ) from None
+
+
 def chosen_master(master: str | None) -> str:
     """Where Spark will run. Ask before anything is written."""
+    check_installed()
     return checked(master or os.environ.get(MASTER) or "local[*]")
 
 
@@ -126,6 +146,33 @@ def java_options(heavy: bool) -> dict[str, str]:
     # Compiling fast, Java sets aside too little room for what it compiles: a sweep and two audits would fill it.
     compiler = "" if heavy else " -XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=240m"
     return {"spark.driver.extraJavaOptions": f"-Dlog4j2.configurationFile=file:{quiet}{compiler}"}
+
+
+@cache
+def scratch() -> Path:
+    """A directory for what only Spark reads, as long as this process lives.
+
+    An answer may be there before Spark has ended all that it began for it: it reads on in files that nobody needs any
+    more, and complains when they are gone.
+    """
+    made = Path(tempfile.mkdtemp(prefix="trellis-spark-"))
+    atexit.register(clear, made, os.getpid())
+    return made
+
+
+def clear(directory: Path, owner: int) -> None:
+    """At the end of the process that made it, and after Spark."""
+    from py4j.protocol import Py4JError
+    from pyspark.sql import SparkSession
+
+    if os.getpid() != owner:  # a process that was forked from it
+        return
+    try:
+        if (active := SparkSession.getActiveSession()) is not None:
+            active.stop()
+    except (Py4JError, OSError):  # Java has gone before us
+        pass
+    shutil.rmtree(directory, ignore_errors=True)
 
 
 def cores(spark: SparkSession) -> int:

@@ -23,7 +23,7 @@ from trellis.pipeline import tables
 from trellis.pipeline.audit import Case
 from trellis.pipeline.audit.columns import IN_ORDER, of_kind, witness_of
 from trellis.pipeline.runs import PARTS, RUN, TRACES, trace_of
-from trellis.pipeline.session import brief, cores, in_one_line, session
+from trellis.pipeline.session import brief, cores, in_one_line, scratch, session
 from trellis.pipeline.sweep import GRID
 from trellis.trace import store
 from trellis.trace.rows import spark_ddl
@@ -98,10 +98,11 @@ def verdicts_on(
             alike.append((terms, names := []))
         names.append(run)
     found: dict[str, Verdict] = {}
-    with tempfile.TemporaryDirectory(prefix="trellis-audit-") as work, in_one_line("the audit"):
-        trace = read(spark, directory, Path(work), sum(about["rows"] for about in abouts.values()))
+    work = Path(tempfile.mkdtemp(prefix="audit-", dir=scratch()))
+    with in_one_line("the audit"):
+        trace = read(spark, directory, work, sum(about["rows"] for about in abouts.values()))
         for number, ((audits, quiet, excused), names) in enumerate(alike):
-            room = Path(work) / f"{number}"
+            room = work / f"{number}"
             room.mkdir()
             say("auditing: gathering the messages")
             chosen = trace if len(alike) == 1 else only(trace, names)
