@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from trellis.cli.discussion import judge
+from trellis.cli import discussion
+from trellis.live.cluster import Cluster
 from trellis.live.record import Journal
 from trellis.words import MessageId
 
@@ -109,7 +110,21 @@ def test_a_live_run_is_not_drawn_and_its_orders_must_be_known(refused, trellis, 
 
 
 def test_the_demonstration_says_so_when_a_promise_was_broken(cluster: Path, capsys) -> None:
-    assert not judge(cluster, False, 2, "a discussion", at_rest=False)
+    assert not discussion.judge(cluster, False, 2, "a discussion")
     said = capsys.readouterr().out
     assert ": BROKEN: causal\n" in said
     assert "all promises kept" not in said
+
+
+def test_a_run_that_came_to_rest_is_judged_whole_again_by_the_command(trellis, capsys, tmp_path: Path) -> None:
+    """As after the demo: one node was killed, all the others had their last words confirmed."""
+    assert discussion.hold(tmp_path / "live", on_spark=False, nodes=3, seconds=1.0)
+    capsys.readouterr()
+    again = trellis("audit", tmp_path / "live", "--json")
+    assert (again.code, json.loads(again.out)["not_judged"]) == (0, [])
+    told = trellis("audit", tmp_path / "live").out
+    assert "not judged" not in told
+    (killed,) = (node for node in Cluster.open(tmp_path / "live").nodes if node.name == "node-02")
+    assert f"node-02 (node {killed.place}): what it had not settled" in told
+    Cluster.open(tmp_path / "live").start([], None)
+    assert not Cluster.open(tmp_path / "live").known.at_rest

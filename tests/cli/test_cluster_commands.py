@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 from node_process import COMMAND, ENDED_MAX, call, start
 
+from trellis.live import keys
 from trellis.live.cluster import Cluster
 
 LINES = [f"line {n}" for n in range(3000)]
@@ -115,6 +116,32 @@ def test_another_order_is_refused_and_a_node_that_dies_ends_its_readers_with_one
     assert "node-03" in shown.stdout
 
 
+def test_up_starts_who_is_dead_leaves_who_runs_alone_and_lets_a_cluster_grow(tmp_path: Path) -> None:
+    there = ("--plaintext", "--dir", tmp_path / "c")
+    assert call("cluster", "up", "--nodes", 2, *there).returncode == 0
+    before = Cluster.open(tmp_path / "c")
+    try:
+        before.kill(0)
+        again = call("cluster", "up", *there)  # as many as there are
+        assert (again.returncode, again.stderr) == (0, "")
+        after = Cluster.open(tmp_path / "c")
+        assert again.stdout.splitlines()[0] == f"node-00 was dead and runs now, at {after.nodes[0].address}"
+        assert "2 nodes see each other in plaintext" in again.stdout
+        assert [node.incarnation for node in after.nodes] == [1, 0]
+        assert after.nodes[1].pid == before.nodes[1].pid
+        more = call("cluster", "up", "--nodes", 3, *there)
+        assert more.stdout.splitlines()[0].startswith("node-02 was new and runs now, at ")
+        assert "3 nodes see each other" in more.stdout
+        refused = call("cluster", "up", *there)
+        assert (refused.returncode, refused.stdout) == (2, "")
+        assert "it runs already" in refused.stderr
+        fewer = call("cluster", "up", "--nodes", 2, *there)
+        assert (fewer.returncode, fewer.stdout) == (2, "")
+        assert "holds a cluster of 3, which can only grow" in fewer.stderr
+    finally:
+        Cluster.open(tmp_path / "c").down()
+
+
 def test_a_cluster_goes_down_in_good_order_and_its_audit_is_clean(cluster: Path) -> None:
     again = call("cluster", "up", "--nodes", 4, "--dir", cluster)
     assert (again.returncode, again.stdout) == (2, "")
@@ -122,11 +149,51 @@ def test_a_cluster_goes_down_in_good_order_and_its_audit_is_clean(cluster: Path)
     down = call("cluster", "down", "--dir", cluster)
     assert (down.returncode, down.stderr) == (0, "")
     assert "4 of 4 nodes ended in good order" in down.stdout
+    assert call("cluster", "down", "--dir", cluster).stdout.startswith("none was running\n")
+    shown = call("cluster", "status", "--dir", cluster)
+    assert shown.returncode == 1
+    assert shown.stdout.splitlines()[1].split() == ["node-00", "stopped", "-", "0", "-", "-", "-"]
     audit = call("audit", cluster, "--json")
     assert audit.returncode == 0, audit.stdout
     found = json.loads(audit.stdout)
     assert found["deliveries"] >= len(LINES) + 3
-    assert found["not_judged"] == []
+    assert (found["not_judged"], found["nothing_to_judge"]) == ([], False)
+    told = call("audit", cluster).stdout
+    assert "killed     node-00 (node 0): what it had not settled by then is owed to nobody\n" in told
+
+
+def test_down_and_status_tell_the_dead_from_the_stopped_and_cut_no_address(tmp_path: Path) -> None:
+    cluster = Cluster.create(tmp_path, nodes=2, plaintext=True)
+    shown = call("cluster", "status", "--dir", tmp_path)
+    assert [line.split() for line in shown.stdout.splitlines()] == [
+        ["name", "state", "pid", "place", "reached", "delivered", "address"],
+        ["node-00", "new", "-", "-", "-", "-", "-"],
+        ["node-01", "new", "-", "-", "-", "-", "-"],
+    ]
+    cluster.up()
+    try:
+        cluster.kill(1)
+        narrow = {**os.environ, "COLUMNS": "20"}
+        shown = call("cluster", "status", "--dir", tmp_path, env=narrow)
+        assert cluster.nodes[0].address in shown.stdout
+        assert cluster.nodes[0].address in call("status", "--dir", tmp_path, env=narrow).stdout
+        assert shown.stdout.splitlines()[2].split()[:3] == ["node-01", "dead", "-"]
+    finally:
+        down = call("cluster", "down", "--dir", tmp_path)
+    log = tmp_path / "node-01" / "log"
+    assert down.stdout.splitlines()[:2] == [
+        f"node-01 was dead already: killed, or it failed; see {log}",
+        "1 of 2 nodes ended in good order",
+    ]
+    states = [
+        node["state"] for node in json.loads(call("cluster", "status", "--dir", tmp_path, "--json").stdout)["nodes"]
+    ]
+    assert states == ["stopped", "dead"]
+    audit = call("audit", tmp_path)
+    assert audit.returncode == 0
+    assert "nothing to judge: no message was delivered" in audit.stdout
+    assert "kept" not in audit.stdout
+    assert json.loads(call("audit", tmp_path, "--json").stdout)["nothing_to_judge"] is True
 
 
 # What is refused.
@@ -164,4 +231,14 @@ def test_what_makes_no_sense_is_one_line(refused, monkeypatch, tmp_path: Path, a
 def test_a_cluster_that_is_down_is_no_door_and_keeps_its_size(refused, tmp_path: Path) -> None:
     Cluster.create(tmp_path, nodes=2, plaintext=True)
     assert "none of its nodes runs" in refused("sub", "t", "--dir", tmp_path)
-    assert "holds a cluster of 2" in refused("cluster", "up", "--nodes", 3, "--dir", tmp_path)
+    assert "holds a cluster of 2" in refused("cluster", "up", "--nodes", 1, "--dir", tmp_path)
+    assert "with no keys" in refused("cluster", "up", "--keys", "keys", "--dir", tmp_path)
+    assert "a cluster whose nodes left no traces" in refused("audit", tmp_path)
+
+
+def test_a_cluster_is_not_made_among_other_files(refused, tmp_path: Path) -> None:
+    keys.init(tmp_path / "keys")
+    assert "keys: not empty and not a cluster's" in refused("cluster", "up", "--dir", tmp_path / "keys")
+    assert {path.name for path in (tmp_path / "keys").iterdir()} == {"ca.crt", "ca.key"}
+    Cluster.create(tmp_path / "mine", nodes=1)
+    assert "over mTLS; leave it out" in refused("cluster", "up", "--plaintext", "--dir", tmp_path / "mine")

@@ -31,12 +31,18 @@ class Verdict(NamedTuple):
     def broken(self) -> dict[str, list[Witness]]:
         return {name: self.witnesses[name] for name, count in self.violations.items() if count}
 
+    @property
+    def empty(self) -> bool:
+        """Nothing was delivered, and nothing was owed: no promise was put to the test."""
+        return not self.deliveries and not self.broken
+
     def as_dict(self) -> dict[str, Any]:
         return {
             "directory": str(self.directory),
             "digest": self.about["digest"],
             "ordering": self.about["ordering"],
             "deliveries": self.deliveries,
+            "nothing_to_judge": self.empty,
             "violations": self.violations,
             "not_judged": self.not_judged,
             "pairs_checked": self.pairs_checked,

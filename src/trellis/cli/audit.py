@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -32,9 +32,10 @@ def command(
 ) -> int:
     """Check every promise of the run's ordering and show a witness for each violation.
 
-    Exit code 0: all promises kept. 1: violations. 2: the trace cannot be read.
+    Exit code 0: all promises kept, or there was nothing to judge. 1: violations. 2: the trace cannot be read.
     """
-    from trellis.errors import PipelineError
+    from trellis.errors import PipelineError, TraceError
+    from trellis.live.cluster import FILE
     from trellis.live.collect import collect_cluster, is_cluster
     from trellis.pipeline.session import check_installed
 
@@ -45,6 +46,8 @@ def command(
     if is_cluster(directory):
         with err.status("collecting the traces of the nodes"):
             directory = collect_cluster(directory)
+    elif (directory / FILE).exists():
+        raise TraceError(f"{directory}: a cluster whose nodes left no traces; start it, and without --no-trace")
     if not on_spark:
         from trellis.audit.verdict import verdict_on
 
@@ -67,9 +70,11 @@ def command(
         if len(broken) > SHOWN_MAX:
             out.print(f"... and {len(broken) - SHOWN_MAX:,} more runs with broken promises (--json shows all)")
         deliveries = sum(verdict.deliveries for verdict in verdicts)
+        empty = sum(verdict.empty for verdict in verdicts)
         out.print(
             f"{len(verdicts):,} runs, {deliveries:,} deliveries: "
-            f"{len(verdicts) - len(broken):,} kept all promises, {len(broken):,} did not"
+            f"{len(verdicts) - len(broken) - empty:,} kept all promises, {len(broken):,} did not"
+            + (f", in {empty:,} nothing was delivered: there was nothing to judge" if empty else "")
         )
     return 1 if broken else 0
 
@@ -81,6 +86,9 @@ def show(verdict: Verdict) -> None:
     out.print(
         f"{verdict.deliveries:,} deliveries under {about['ordering']!r}, digest {about['digest'][:16]}", markup=False
     )
+    if verdict.empty:
+        out.print("nothing to judge: no message was delivered, so no promise was put to the test")
+        return
     for name, count in verdict.violations.items():
         state = "kept  " if not count else f"[bold red]BROKEN[/] {count} times:"
         checked = f" ({verdict.pairs_checked:,} pairs of message and subscriber)" if name == "lost" else ""
@@ -91,8 +99,19 @@ def show(verdict: Verdict) -> None:
             out.print(f"    ... and {count - SHOWN_MAX} more (--json shows all)")
     if verdict.gaps:
         out.print(f"  {'gaps':<10} {verdict.gaps:,} times an application was told that a message will not come to it")
+    killed = [named(life) for life in about.get("killed", ())]
     for name in verdict.not_judged:
-        out.print(f"  {name:<10} not judged: the run was cut short by its end")
+        why = "nobody has said that the others came to rest" if killed else "the run was cut short by its end"
+        out.print(f"  {name:<10} not judged: {why}")
+    if killed:
+        out.print(
+            f"  {'killed':<10} {', '.join(killed)}: what it had not settled by then is owed to nobody", markup=False
+        )
     if verdict.broken:
         first = next(iter(verdict.broken.values()))[0]
         out.print(f"read more with: trellis story {verdict.directory} {first.message}", markup=False)
+
+
+def named(life: dict[str, Any]) -> str:
+    again = f", life {life['incarnation']}" if life["incarnation"] else ""
+    return f"{life['name']} (node {life['node']}{again})"

@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from trellis.cli.command import err, example, out, print_json, progress
+from trellis.cli.command import err, example, out, print_columns, print_json, progress
+
+if TYPE_CHECKING:
+    from trellis.live.cluster import Cluster
+
+NODES = 4  # of a new one
 
 EPILOG = example(
     "trellis cluster up --nodes 4 --dir out/cluster",
@@ -29,7 +34,10 @@ Directory = Annotated[
 @app.command("up", epilog=EPILOG)
 def up(
     directory: Directory,
-    nodes: Annotated[int, typer.Option(help="How many processes.", min=1, max=1000)] = 4,
+    nodes: Annotated[
+        int | None,
+        typer.Option(help="How many processes: 4, or as many as there are; more let it grow.", min=1, max=1000),
+    ] = None,
     keys: Annotated[
         Path | None,
         typer.Option(metavar="DIR", help="Certificates of node-00, node-01 ...; without it they are made in DIR/keys."),
@@ -37,26 +45,46 @@ def up(
     plaintext: Annotated[bool, typer.Option("--plaintext", help="No keys and no encryption.")] = False,
     trace: Annotated[bool, typer.Option("--trace/--no-trace", help="Write DIR/node-XX/trace, for the audit.")] = True,
 ) -> int:
-    """Start nodes on loopback, and wait until all see all. A cluster that was stopped goes on with its data."""
-    from trellis.errors import ClusterError
+    """Start nodes on loopback, and wait until all see all. Those that run are left alone.
+
+    A cluster that was stopped, and a node that died, go on with their data.
+    """
     from trellis.live.cluster import FILE, Cluster
 
     if (directory / FILE).exists():
         cluster = Cluster.open(directory)
-        if len(cluster.nodes) != nodes:
-            raise ClusterError(
-                f"--nodes {nodes}: {directory} holds a cluster of {len(cluster.nodes)}; give that, or a new --dir"
-            )
+        check_same(cluster, nodes, keys, plaintext)
+        cluster.grow(nodes or len(cluster.nodes))
     else:
-        cluster = Cluster.create(directory, nodes, plaintext, keys, trace)
-    with progress("starting", nodes) as bar:
-        cluster.up(lambda done: bar(done, f"{done} of {nodes}"))
+        cluster = Cluster.create(directory, nodes or NODES, plaintext, keys, trace)
+    before = {node.name: cluster.told(node) for node in cluster.nodes}
+    missing = sum(told not in ("running", "paused") for told in before.values())
+    with progress("starting", missing) as bar:
+        started = cluster.up(lambda done: bar(done, f"{done} of {missing}"))
+    if len(started) < len(cluster.nodes):
+        for node in started:
+            out.print(f"{node.name} was {before[node.name]} and runs now, at {node.address}", markup=False)
+    running = cluster.running
     secured = "in plaintext" if cluster.keys is None else "over mTLS"
-    out.print(f"{nodes} nodes see each other {secured}; the first is at {cluster.nodes[0].address}", markup=False)
+    out.print(f"{len(running)} nodes see each other {secured}; the first is at {running[0].address}", markup=False)
     out.print(
         f"go on with: trellis sub news --dir {directory}  |  trellis cluster down --dir {directory}", markup=False
     )
     return 0
+
+
+def check_same(cluster: Cluster, nodes: int | None, keys: Path | None, plaintext: bool) -> None:
+    """What was decided when the cluster was made stays so."""
+    from trellis.errors import ClusterError
+
+    there, size = cluster.directory, len(cluster.nodes)
+    if nodes is not None and nodes < size:
+        raise ClusterError(f"--nodes {nodes}: {there} holds a cluster of {size}, which can only grow; give a new --dir")
+    if plaintext and cluster.keys is not None:
+        raise ClusterError(f"--plaintext: {there} holds a cluster over mTLS; leave it out, or give a new --dir")
+    if keys is not None and (cluster.keys is None or keys.absolute() != cluster.keys.absolute()):
+        used = "no keys" if cluster.keys is None else f"the keys in {cluster.keys}"
+        raise ClusterError(f"--keys {keys}: {there} holds a cluster with {used}; leave it out, or give a new --dir")
 
 
 @app.command("down", epilog=EPILOG)
@@ -65,15 +93,21 @@ def down(
     patience: Annotated[float, typer.Option(help="Seconds to end in good order; then it is killed.", min=0)] = 15.0,
 ) -> int:
     """Stop all nodes in good order. Exit code 1 when some had to be killed."""
-    from trellis.live.cluster import Cluster
+    from trellis.live.cluster import LOG, Cluster
 
     cluster = Cluster.open(directory)
-    there = sum(node.state != "dead" for node in cluster.nodes)
+    before = {node.name: cluster.told(node) for node in cluster.nodes}
+    there = sum(told in ("running", "paused") for told in before.values())
     with err.status("stopping"):
         late = cluster.down(patience)
+    for node in cluster.nodes:
+        if before[node.name] == "dead":
+            log = directory / node.directory / LOG
+            out.print(f"{node.name} was dead already: killed, or it failed; see {log}", markup=False)
     for node in late:
         out.print(f"{node.name} had not ended after {patience:g} s and was killed", markup=False)
-    out.print(f"{there - len(late)} of {len(cluster.nodes)} nodes ended in good order", markup=False)
+    said = f"{there - len(late)} of {len(cluster.nodes)} nodes ended in good order" if there else "none was running"
+    out.print(said, markup=False)
     if cluster.known.trace:
         out.print(f"go on with: trellis audit {directory}", markup=False)
     return 1 if late else 0
@@ -82,28 +116,38 @@ def down(
 @app.command("status", epilog=EPILOG)
 def status(
     directory: Directory,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object; it also has metrics.")] = False,
 ) -> int:
-    """Show which processes run and whom they see. Exit code 1 unless all run and answer."""
-    from rich.table import Table
+    """Show which processes run and whom they see. Exit code 1 unless all run and answer.
 
+    running; paused: stopped by a signal; stopped: ended in good order; dead: killed, or it failed; new: never started.
+    """
     from trellis.live.cluster import Cluster, measured
 
     cluster = Cluster.open(directory)
-    columns = ("name", "state", "pid", "place", "incarnation", "address", "metrics", "reached", "delivered")
     rows = []
     for node in cluster.nodes:
         found = measured(node) if node.state == "running" else {}
-        numbers = [
+        reached, delivered = (
             int(found[n]) if n in found else None for n in ("trellis_members_reached", "trellis_delivered_total")
-        ]
-        life = (node.pid, node.place, node.incarnation, node.address, node.metrics)
-        rows.append(dict(zip(columns, (node.name, node.state, *life, *numbers), strict=True)))
+        )
+        lives = node.state != "dead"
+        rows.append(
+            {
+                "name": node.name,
+                "state": cluster.told(node),
+                "pid": node.pid if lives else None,
+                "place": node.place if node.place >= 0 else None,
+                "incarnation": node.incarnation if node.place >= 0 else None,
+                "reached": reached,
+                "delivered": delivered,
+                "address": node.address if lives else None,
+                "metrics": node.metrics if lives else None,
+            }
+        )
     if as_json:
         print_json({"directory": str(directory), "nodes": rows})
     else:
-        table = Table(*columns, box=None)
-        for row in rows:
-            table.add_row(*("-" if value in (None, "") else str(value) for value in row.values()))
-        out.print(table)
+        shown = [name for name in rows[0] if name not in ("incarnation", "metrics")]
+        print_columns(shown, [["-" if row[name] in (None, "") else row[name] for name in shown] for row in rows])
     return 0 if all(row["reached"] is not None for row in rows) else 1

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, Protocol
 
@@ -22,6 +22,15 @@ class Bar(Protocol):
 def example(*lines: str) -> str:
     """The example at the end of a command's --help."""
     return "Example:  " + "  ;  ".join(lines)
+
+
+def print_columns(names: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
+    """Values below their names, never cut: lines may be longer than the terminal is wide, as in a pipe."""
+    lines = [[str(cell) for cell in line] for line in (names, *rows)]
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    for line in lines:
+        cells = (cell.ljust(width) for cell, width in zip(line, widths, strict=True))
+        out.print("  ".join(cells).rstrip(), markup=False)
 
 
 def print_json(value: Any) -> None:

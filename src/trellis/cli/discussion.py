@@ -15,12 +15,11 @@ KILLED = 5  # which of them dies in the middle
 
 
 def check(directory: Path) -> None:
-    """Whether a cluster may stand there: before anything is run."""
-    from trellis.errors import ClusterError
-    from trellis.live.cluster import FILE
+    """Whether a cluster may stand there: before anything is run. One of an earlier demonstration goes."""
+    from trellis.live.cluster import FILE, check_free
 
-    if directory.exists() and not (directory / FILE).is_file() and any(directory.iterdir()):
-        raise ClusterError(f"{directory}: not empty and not a cluster's; give another --out")
+    if not (directory / FILE).is_file():
+        check_free(directory)
 
 
 def hold(directory: Path, on_spark: bool, first: int = 1, nodes: int = NODES, seconds: float = SECONDS) -> bool:
@@ -47,20 +46,21 @@ def hold(directory: Path, on_spark: bool, first: int = 1, nodes: int = NODES, se
             out.print(f"   {source}:{seq}  {said.by}: {said.text}", markup=False)
         with err.status("stopping"):
             late = cluster.down()
+        if not late:  # all that live had their last words confirmed, and ended in good order
+            cluster.come_to_rest()
     for node in late:
         out.print(f"   {node.name} did not end in time and was killed", markup=False)
-    return judge(directory, on_spark, first + 1, f"a discussion among {nodes} processes", not late) and not late
+    return judge(directory, on_spark, first + 1, f"a discussion among {nodes} processes") and not late
 
 
-def judge(directory: Path, on_spark: bool, number: int, title: str, at_rest: bool) -> bool:
-    """`at_rest`: all that live had their last words confirmed, and ended in good order."""
+def judge(directory: Path, on_spark: bool, number: int, title: str) -> bool:
     from trellis.audit.verdict import verdict_on
     from trellis.live.collect import collect_cluster
     from trellis.report.live import live_figures, live_page
     from trellis.trace import store
 
     with err.status("collecting the traces of the nodes"):
-        run = collect_cluster(directory, at_rest)
+        run = collect_cluster(directory)
     with err.status("auditing"):
         if on_spark:
             from trellis.pipeline.audit.runs import verdicts_on

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from trellis.cli.attach import DirOption, Door, KeysOption, NameOption, NodeOption, PlaintextOption, door
-from trellis.cli.command import example, out, print_json
+from trellis.cli.command import example, out, print_columns, print_json
 
 EPILOG = example(
     "trellis status --dir out/cluster", "trellis status --node trellis://127.0.0.1:7000 --plaintext --json"
@@ -49,17 +49,9 @@ def show(found: dict[str, Any]) -> None:
 
 
 def print_table(title: str, rows: list[dict[str, Any]]) -> None:
-    from rich.table import Table
-    from rich.text import Text
-
-    if not rows:
-        out.print(f"\nno {title}")
-        return
-    table = Table(*(name.replace("_", " ") for name in rows[0]), title=title, title_justify="left", box=None)
-    for row in rows:
-        table.add_row(*(Text(shown(value)) for value in row.values()))
-    out.print()
-    out.print(table)
+    out.print(f"\n{title}" if rows else f"\nno {title}")
+    if rows:
+        print_columns([name.replace("_", " ") for name in rows[0]], [[*map(shown, row.values())] for row in rows])
 
 
 def shown(value: Any) -> str:

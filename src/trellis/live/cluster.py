@@ -10,6 +10,7 @@
         cluster.pause(1); cluster.resume(1)                 # SIGSTOP, SIGCONT
         cluster.stop(0)                                     # SIGTERM: in good order, keeps its place
         cluster.await_seen()                                # until all that run see each other
+        cluster.grow(6)                                     # two more, which `up` starts, with whoever else is dead
     # the end of the block stops all; then `trellis audit directory`
 
 Promises: `directory/cluster.json` says at any time which processes run, so that another program can open the cluster.
@@ -37,7 +38,8 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from trellis.errors import ClusterError
 from trellis.live import keys
-from trellis.live.processes import PAUSE, await_ready, await_state, born, send, spawn, state_of
+from trellis.live.processes import PAUSE, await_ready, await_state, born, ended_well, send, spawn, state_of
+from trellis.live.tls import Identity
 
 FILE, LOCK = "cluster.json", "cluster.lock"
 KEYS, LOG, DATA, TRACE = "keys", "log", "data", "trace"
@@ -86,6 +88,7 @@ class Known(msgspec.Struct):
     keys: str
     trace: bool
     nodes: Annotated[list[Entry], msgspec.Meta(min_length=1)]
+    at_rest: bool = False  # nothing was left to happen when it ended: who used it has said so
 
 
 class Cluster:
@@ -103,11 +106,11 @@ class Cluster:
         """A new cluster in a new directory, not started yet. With `keys`, there must be certificates of all names."""
         if (directory / FILE).exists():
             raise ClusterError(f"{directory}: there is a cluster already; open it, or give a new directory")
-        if not 1 <= nodes <= NODES_MAX:
-            raise ClusterError(f"nodes = {nodes}: from 1 to {NODES_MAX} on one machine")
+        check_number(nodes)
+        check_free(directory)
         if plaintext and keys is not None:
             raise ClusterError(f"keys {keys} and plaintext: one of them")
-        entries = [Entry(name := f"node-{index:02}", name) for index in range(nodes)]
+        entries = [entry(index) for index in range(nodes)]
         where = "" if plaintext else str(keys.absolute()) if keys is not None else KEYS
         made = cls(directory, Known(plaintext, where, trace, entries))
         try:
@@ -158,24 +161,43 @@ class Cluster:
 
     # All of them
 
-    def up(self, progress: Callable[[int], None] = lambda _: None) -> None:
-        """Start all, and wait until all see all. If that fails, none is left behind."""
+    def up(self, progress: Callable[[int], None] = lambda _: None) -> list[Entry]:
+        """Start all that do not run, wait until all see all, and name whom it started. None is left if that fails."""
         with self.alone():
-            if any(node.state != "dead" for node in (*self.nodes, *Cluster.open(self.directory).nodes)):
+            dead, running = [node for node in self.nodes if node.state == "dead"], self.running
+            names = {node.name for node in dead}  # another program may have started them since this one looked
+            if not all(node.state == "dead" for node in Cluster.open(self.directory).nodes if node.name in names):
+                dead = []
+            if not dead:
                 raise ClusterError(f"{self.directory}: it runs already; see `trellis cluster status`")
+            first = [] if running else dead[:1]
             try:
-                self.start(self.nodes[:1], None)
-                progress(1)
-                self.start(self.nodes[1:], self.nodes[0].address, lambda done: progress(1 + done))
+                self.start(first, None, progress)
+                door = (running or first)[0].address
+                self.start(dead[len(first) :], door, lambda done: progress(len(first) + done))
                 self.await_seen()
             except BaseException:
-                self.end_all(patience=2.0)
+                self.end(dead, patience=2.0)
                 raise
+            return dead
+
+    def grow(self, nodes: int) -> None:
+        """To so many: `up` starts the new ones."""
+        check_number(nodes)
+        new = [entry(index) for index in range(len(self.nodes), nodes)]
+        if self.keys is not None:
+            for one in new:
+                if self.known.keys == KEYS:
+                    keys.issue(self.keys, one.name)
+                else:
+                    Identity(self.keys, one.name)  # or it says what is missing
+        self.nodes += new
+        self.write()
 
     def down(self, patience: float = ENDED_MAX) -> list[Entry]:
         """End all in good order; those that did not end in time are killed, and come back."""
         with self.alone():
-            return self.end_all(patience)
+            return self.end(self.nodes, patience)
 
     @contextmanager
     def alone(self) -> Iterator[None]:
@@ -193,19 +215,10 @@ class Cluster:
         finally:
             os.close(held)
 
-    def end_all(self, patience: float) -> list[Entry]:
-        limit = time.monotonic() + patience
-        for node in self.nodes:
-            node.send(signal.SIGTERM)
-            node.send(signal.SIGCONT)
-        late = [node for node in self.nodes if not node.await_state("dead", limit - time.monotonic())]
-        for node in late:
-            node.send(signal.SIGKILL)
-            node.await_state("dead", ENDED_MAX)
-        for node in self.nodes:
-            node.pid = 0
+    def come_to_rest(self) -> None:
+        """Whoever used it says that nothing was left to happen. It is remembered until a node starts again."""
+        self.known.at_rest = True
         self.write()
-        return late
 
     def await_seen(self, patience: float = SEEN_MAX) -> None:
         """Until each that runs has links to all others that run."""
@@ -219,7 +232,28 @@ class Cluster:
         running = self.running
         return [node for node in running if measured(node).get("trellis_members_reached", -1) < len(running) - 1]
 
+    def end(self, nodes: list[Entry], patience: float) -> list[Entry]:
+        limit = time.monotonic() + patience
+        for node in nodes:
+            node.send(signal.SIGTERM)
+            node.send(signal.SIGCONT)
+        late = [node for node in nodes if not node.await_state("dead", limit - time.monotonic())]
+        for node in late:
+            node.send(signal.SIGKILL)
+            node.await_state("dead", ENDED_MAX)
+        for node in nodes:
+            node.pid = 0
+        self.write()
+        return late
+
     # One of them
+
+    def told(self, node: Entry) -> str:
+        """How it is, in a word: running, paused, stopped (in good order), dead, or new (never started)."""
+        if node.state == "dead":
+            well = ended_well(self.directory / node.directory / LOG)
+            return "new" if node.place < 0 else "stopped" if well else "dead"
+        return "paused" if node.state == "stopped" else "running"
 
     def kill(self, index: int) -> None:
         """kill -9."""
@@ -261,6 +295,7 @@ class Cluster:
     def start(self, nodes: Iterable[Entry], join: str | None, progress: Callable[[int], None] = lambda _: None) -> None:
         """Start them all at once; who joins does so at `join`."""
         started: list[tuple[Entry, subprocess.Popen[bytes], Path]] = []
+        self.known.at_rest = False
         try:
             for node in nodes:
                 place = self.directory / node.directory
@@ -290,6 +325,25 @@ class Cluster:
         new = self.directory / f"{FILE}.new"
         new.write_bytes(msgspec.json.format(msgspec.json.encode(self.known)) + b"\n")
         os.replace(new, self.directory / FILE)
+
+
+def entry(index: int) -> Entry:
+    return Entry(name := f"node-{index:02}", name)
+
+
+def check_number(nodes: int) -> None:
+    if not 1 <= nodes <= NODES_MAX:
+        raise ClusterError(f"nodes = {nodes}: from 1 to {NODES_MAX} on one machine")
+
+
+def check_free(directory: Path) -> None:
+    """Whether a cluster may be made there: nothing of others is mixed with it."""
+    try:
+        taken = directory.exists() and any(directory.iterdir())
+    except OSError as error:
+        raise ClusterError(f"{directory}: {error.strerror}; give a new directory") from None
+    if taken:
+        raise ClusterError(f"{directory}: not empty and not a cluster's; give a new directory")
 
 
 def make_keys(directory: Path, names: Iterable[str]) -> None:

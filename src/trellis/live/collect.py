@@ -20,6 +20,7 @@ import numpy as np
 import pyarrow as pa
 
 from trellis.errors import TraceError
+from trellis.live.cluster import FILE, Cluster
 from trellis.live.record import LOCK
 from trellis.live.segments import Piece, pieces_in, read
 from trellis.trace import store
@@ -38,6 +39,10 @@ class Life(NamedTuple):
     directory: Path
     alive: bool  # it goes on
     pieces: list[Piece]
+
+    @property
+    def who(self) -> dict[str, Any]:
+        return {"name": self.directory.parent.name, "node": self.node, "incarnation": self.incarnation}
 
     def rows(self) -> pa.Table:
         found = pa.concat_tables(piece.table for piece in self.pieces)
@@ -60,9 +65,13 @@ def is_cluster(directory: Path) -> bool:
 
 
 def collect_cluster(directory: Path, at_rest: bool = False) -> Path:
-    """Collect the traces of a cluster's nodes into a run beside them; where that is comes back."""
+    """Collect the traces of a cluster's nodes into a run beside them; where that is comes back.
+
+    It is also at rest where the cluster's directory remembers that.
+    """
     store.check(directory / RUN)
-    trace, about = collect(sorted(directory.glob(f"{NODES}/{TRACE}")), at_rest)
+    rested = (directory / FILE).exists() and Cluster.open(directory).known.at_rest
+    trace, about = collect(sorted(directory.glob(f"{NODES}/{TRACE}")), at_rest or rested)
     store.write(directory / RUN, trace, about)
     return directory / RUN
 
@@ -93,6 +102,7 @@ def collect(directories: Iterable[Path], at_rest: bool = False) -> tuple[Trace, 
         "nodes": len(last),
         "ordering": kinds.pop() if len(kinds) == 1 else "several",
         "orders": orders,
+        "killed": [life.who for life in lives if not (life.alive or life.stopped)],
         "quiet": at_rest or all(life.stopped for life in last.values()),
     }
     return trace, about

@@ -19,9 +19,10 @@ from pathlib import Path
 import msgspec
 
 from trellis.errors import ClusterError
-from trellis.live.serve import Ready
+from trellis.live.serve import ENDED_WELL, Ready
 
 PAUSE = 0.02  # seconds between two looks at a process
+TAIL = 200  # bytes of a log in which its last words are
 
 CHILDREN: dict[int, subprocess.Popen[bytes]] = {}  # that this program started and has not seen end
 
@@ -52,6 +53,14 @@ def await_ready(process: subprocess.Popen[bytes], log: Path, patience: float) ->
 def last_line(log: Path) -> str:
     lines = log.read_text(errors="replace").splitlines()
     return lines[-1].removeprefix("trellis: ") if lines else f"it said nothing in {log}"
+
+
+def ended_well(log: Path) -> bool:
+    """Whether the last that a node said is that it has ended in good order."""
+    with suppress(OSError), log.open("rb") as lines:
+        lines.seek(max(0, log.stat().st_size - TAIL))
+        return lines.read().rstrip().endswith(ENDED_WELL.encode())
+    return False
 
 
 def looked_at(pid: int) -> tuple[str, str]:

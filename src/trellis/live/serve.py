@@ -21,6 +21,7 @@ from trellis.live.api import Node
 from trellis.live.gauges import show
 
 INTERRUPTED = 130  # exit code
+ENDED_WELL = "it has ended in good order"  # the last line of the log, then
 
 log = logging.getLogger("trellis.live")
 
@@ -66,7 +67,7 @@ async def serve(make: Callable[[], Node], metrics: str | None, leave: bool, tell
         finally:  # no asker may hold up the goodbye of a node
             if endpoint is not None:
                 await endpoint.close()
-    log.info("it has ended in good order")
+    log.info(ENDED_WELL)
 
 
 def spare_the_collector() -> None:

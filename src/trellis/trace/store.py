@@ -80,7 +80,8 @@ def read_about(path: Path) -> dict[str, Any]:
         about = json.loads(path.read_bytes())
     except OSError as error:
         raise TraceError(
-            f"{path}: cannot be read ({error.strerror}); give a directory that `trellis run --out` wrote"
+            f"{path}: cannot be read ({error.strerror}); give a directory that `trellis run --out` wrote, "
+            f"or for an audit that of a cluster"
         ) from None
     except (ValueError, RecursionError) as error:
         raise TraceError(f"{path}: not valid JSON ({error}); run again to write it anew") from None
