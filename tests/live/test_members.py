@@ -159,6 +159,31 @@ def test_a_comer_does_not_wait_for_a_member_that_died_without_a_word(monkeypatch
     told(story())
 
 
+def test_a_comer_waits_for_one_that_came_between_its_welcome_and_its_hello() -> None:
+    async def story() -> None:
+        town, gate = Town(), asyncio.Event()
+        dial = town.dial
+
+        async def held_up(address: str, owner: Any, *rest: Any) -> Link:
+            if isinstance(owner, live_members.Members) and owner.address == "m:2":  # it has its place by now
+                await gate.wait()
+            return await dial(address, owner, *rest)
+
+        town.dial = held_up  # type: ignore[method-assign]
+        async with town.node(1) as a:
+            comer = town.node(2, a)
+            starting = asyncio.create_task(comer.start())
+            await until(lambda: hasattr(comer, "members") and comer.members.ready)
+            async with town.node(3, a) as other:
+                gate.set()
+                await starting
+                assert (comer.place, other.place) == (1, 2)
+                assert sorted(comer.host.reached) == [0, 2]
+                await comer.stop()
+
+    told(story())
+
+
 # Links
 
 

@@ -66,18 +66,19 @@ class Members:
         """Say who I am to all members, and wait until those who are there have answered.
 
         Whoever let me in said whom it reaches. If I come back and nobody let me in, others may be coming back as I do.
+        Over its link it also tells of those who came between its welcome and my hello: they are there, too.
         """
         self.host = host
         self.peers = Peers(self.net, self.tls, self.roster, host, self)
         self.ready = True
         self.peers.want_all()
-        there = set(self.peers.wanted)
-        if self.welcome is not None:
-            there &= set(self.welcome.reached)
+        lost = set(self.peers.wanted) - set(self.welcome.reached) if self.welcome is not None else set()
         try:
-            await asyncio.wait_for(self.peers.reach(there), LINKS_MAX)
+            async with asyncio.timeout(LINKS_MAX):
+                for _ in range(2):
+                    await self.peers.reach(set(self.peers.wanted) - lost)
         except TimeoutError:
-            log.info("not reached yet: places %s", sorted(there - set(host.reached)))
+            log.info("not reached yet: places %s", sorted(set(self.peers.wanted) - lost - set(host.reached)))
 
     # From links
 
