@@ -35,4 +35,3 @@ settle
 3 -> 2 STATE 3:0@t
 2 -> 3 FILL 2:0@t
 3 deliver 0:1@t "a"
-3 skip 0:1@t

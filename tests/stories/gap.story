@@ -40,10 +40,6 @@ settle
 0 -> 2 FILL 0:0@t
 1 -> 2 FILL 1:0@t
 2 -> 1 STATE 2:0@t
-2 skip 0:2@t
 2 gap 0:1@t
 2 deliver 0:2@t "b"
 1 -> 2 FILL 1:0@t
-2 skip 0:2@t
-2 skip 0:2@t
-2 skip 0:2@t

@@ -46,6 +46,8 @@ BROKEN = {
     1373: "a lost message was passed over, and with it what it followed",
     21572: "a message was settled before the one before it, which died with its source",
     200658: "a source died with what it had said first, and what it said later was held back for ever",
+    301102: "what died with its source was passed over without what it followed, and joiners believed it",
+    303417: "a message that came twice, and was held back, was counted as dropped",
     202875: "all who had a message died while a subscriber was cut off: that was counted as lost",
     5194: "a source that was cut off said something, and a subscriber left at once",
 }

@@ -3,7 +3,8 @@
 Promises: *lost* - a subscriber whose subscription was confirmed before the publication, and which stayed until the
           message was settled (or, if it never was, to the end of the run), never got it, or dropped what it got.
           *stuck* - a node that is subscribed at the end got a message and neither delivered nor dropped it; or its
-          subscription was never confirmed.
+          subscription was never confirmed. What it waits for may have died with a source that never comes back, and
+          may come with one that is only out of reach: messages of a source that is dead for good are not judged.
           A node's subscriptions end when it crashes, stops or starts anew: a dead node holds nothing, and waits for no
           confirmation. What a crashed source had not settled is owed to nobody: who could still pass it on may have
           died with it; nor is what it had settled owed to a node that was cut off then, if all lives that ever had it
@@ -63,6 +64,7 @@ class Logbook:
         self.settled: dict[MessageId, Row] = {}
         self.crashed: set[Origin] = set()
         self.over: set[Life] = set()
+        self.newest: dict[NodeId, int] = {}  # the incarnation of a node that started again
         self.delivered: dict[tuple[Life, MessageId], Row] = {}
         self.gaps = Gaps()
         self.cuts: dict[NodeId, list[Cut]] = {}
@@ -106,7 +108,9 @@ class Logbook:
             case "suspect" | "restore":
                 self.note_cut(life, row)
             case "crash" | "stop" | "start":
-                if row.kind != "start":
+                if row.kind == "start":
+                    self.newest[row.node] = row.incarnation
+                else:
                     self.over.add(life)
                 self.end_all(row)
                 self.end_cuts(life, row)
@@ -180,6 +184,10 @@ class Logbook:
                 if stayed and subscription.confirmed.position < published.position:
                     yield node, id, subscription
 
+    def dead_for_good(self, origin: Origin) -> bool:
+        """A life that crashed, of a source that nobody met in a later one: as if it were only out of reach."""
+        return origin in self.crashed and self.newest.get(origin[0], -1) <= origin[1]
+
     def died_out(self, ids: set[MessageId]) -> set[MessageId]:
         """Of these, those of crashed sources that no life has which is not over."""
         kept = {id for life, id in self.delivered if id in ids and life not in self.over}
@@ -215,7 +223,7 @@ def stuck(rows: Iterable[Row]) -> list[Witness]:
     found = []
     for (node, topic), subscription in book.standing():
         for id, row in subscription.received.items():
-            if not book.accounts_for(subscription, id) and subscription.holds(id):
+            if not book.dead_for_good(id.origin) and not book.accounts_for(subscription, id) and subscription.holds(id):
                 says = f"node {node} received {id} at {row.at} and still holds it back at the end, {book.end}"
                 found.append(Witness("stuck", row.at, node, id, None, says))
         if subscription.confirmed is None:

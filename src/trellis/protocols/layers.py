@@ -62,6 +62,7 @@ class Above(Protocol):
     def departed(self, topic: Topic) -> None: ...
     def frontier(self, topic: Topic) -> Vector: ...
     def lacks(self, topic: Topic, cut: Vector, missing: list[Missing]) -> None: ...
+    def mute(self, topic: Topic, origin: Origin, upto: int) -> None: ...
     def takes(self, message: Message) -> bool: ...
     @property
     def wants_closed_cuts(self) -> bool: ...
@@ -95,6 +96,9 @@ class Outlet:
 
     def lacks(self, topic: Topic, cut: Vector, missing: list[Missing]) -> None:
         self.outbox += [Gap(MessageId(origin, topic, first), last - first + 1) for origin, first, last in missing]
+
+    def mute(self, topic: Topic, origin: Origin, upto: int) -> None:
+        self.outbox.append(Gap(MessageId(origin, topic, upto), 1))
 
     def takes(self, message: Message) -> bool:
         return True
@@ -187,7 +191,7 @@ OUT, JOINING, IN, LEAVING = "out", "joining", "in", "leaving"
 class Session:
     """One node's relation to one topic, over all its subscriptions to it."""
 
-    __slots__ = ("delivered", "early", "phase", "published", "wanted")
+    __slots__ = ("delivered", "early", "mute", "phase", "published", "wanted")
 
     def __init__(self) -> None:
         self.phase = OUT
@@ -195,6 +199,7 @@ class Session:
         self.published = 0  # my messages on this topic, over all sessions
         self.early: list[tuple[MessageId, Publish]] = []  # published before the overlay was in
         self.delivered: Vector = {}  # per origin, the highest number delivered, or skipped by the cut
+        self.mute: Vector = {}  # per origin, up to which number the application was told not to wait
 
 
 class Ordering(Machine):
@@ -280,7 +285,7 @@ class Ordering(Machine):
     def joined(self, topic: Topic, cut: Vector) -> None:
         session = self.session(topic)
         session.phase = IN
-        session.delivered = dict(cut)
+        session.delivered, session.mute = dict(cut), {}
         self.begin(topic, cut)
         if session.wanted:
             self.confirm(topic)
@@ -316,7 +321,9 @@ class Ordering(Machine):
         origin, last = message.id.origin, message.last
         if last > session.delivered.get(origin, 0):
             session.delivered[origin] = last
-        if session.wanted:
+        if session.mute and last <= session.mute.get(origin, 0):
+            self.note("skip", message.id, count=message.count)
+        elif session.wanted:
             self.outbox.append(Deliver(message))
         self.remember(message)
 
@@ -337,6 +344,16 @@ class Ordering(Machine):
             merge(session.delivered, cut)
             for origin in cut:
                 self.go_on(session, topic, origin)
+
+    def mute(self, topic: Topic, origin: Origin, upto: int) -> None:
+        """The application need not wait for these numbers any more. If they come after all they keep their place among
+        the others, and it does not hear of them.
+        """
+        session = self.sessions[topic]
+        first = max(session.delivered.get(origin, 0), session.mute.get(origin, 0)) + 1
+        if session.phase is IN and session.wanted:
+            self.gap(MessageId(origin, topic, first), upto - first + 1)
+        session.mute[origin] = upto
 
     def clear_below(self, session: Session, topic: Topic, cut: Vector) -> list[Missing]:
         """Deliver what is held back at or below a cut from which I go on; what comes back is given up with the rest."""

@@ -147,6 +147,14 @@ def lost(
     return witnesses("lost", found, "node ", F.col("node"), *never)
 
 
+def dead_for_good(trace: DataFrame) -> DataFrame:
+    """Lives that crashed, of sources that nobody met in a later one. Few rows."""
+    crashed = of_kind(trace, "crash").select("run", "source", "incarnation").distinct()
+    started = of_kind(trace, "start").select("run", F.col("node").alias("source"), F.col("incarnation").alias("newer"))
+    later = crashed.join(started, ["run", "source"]).where("newer > incarnation")
+    return F.broadcast(crashed.join(later, ["run", "source", "incarnation"], "left_anti"))
+
+
 def died_out(trace: DataFrame, missing: DataFrame) -> DataFrame:
     """Of these messages, which are few, those of crashed sources that no life has which is not over."""
     ids = missing.select(*MESSAGE).distinct()
@@ -190,6 +198,7 @@ def stuck(trace: DataFrame, subscribers: DataFrame, work: Path) -> DataFrame:
         .where("NOT delivered AND copies > 0")
         .join(F.broadcast(ends), "run")
     )
+    waiting = waiting.join(dead_for_good(trace), ["run", "source", "incarnation"], "left_anti")
     held_back = in_gaps(waiting, gaps_in(trace), "left_anti")
     back = (" received ", name(), " at ", F.col("at"), " and still holds it back at the end, ", F.col("end"))
     unconfirmed = standing.where("confirmed IS NULL").select(

@@ -167,7 +167,7 @@ class VCube(Waves):
         early, state.early = state.early, []
         for message in early:
             if state.is_in():
-                self.take(state, message)
+                self.take_or_skip(state, message)
             else:  # the application has changed its mind, and I left at once
                 self.note("skip", message.id, count=message.count)
 
@@ -300,19 +300,23 @@ class VCube(Waves):
                 state.early.extend(pub.messages)
         else:
             for message in pub.messages:
-                self.take(state, message)
+                self.take_or_skip(state, message)
 
-    def take(self, state: Membership, message: Message) -> None:
-        """Hand a message up unless it came before (V8) or is at or below my cut."""
+    def take(self, state: Membership, message: Message) -> bool:
+        """Hand a message up unless it came before (V8) or is at or below my cut; whether it was."""
         id = message.id
-        if self.repair.delay and not self.above.takes(message):
-            self.note("skip", id, count=message.count)  # as if it were lost on the way: it will be asked for again
+        if self.repair.delay and not self.above.takes(message):  # as if it were lost on the way: it will be asked for
             self.repair.stir(id.topic)
-        elif state.seen.add(id.origin, id.seq, message.last):
-            self.repair.keep(message)
-            self.above.arrive(message)
-        else:
-            self.note("skip", id, count=message.count)
+            return False
+        if not state.seen.add(id.origin, id.seq, message.last):
+            return False
+        self.repair.keep(message)
+        self.above.arrive(message)
+        return True
+
+    def take_or_skip(self, state: Membership, message: Message) -> None:
+        if not self.take(state, message):
+            self.note("skip", message.id, count=message.count)
 
     # Waves
 

@@ -3,8 +3,9 @@
 Source:   ours (anti-entropy after Demers et al. 1987, on the hypercube's own links).
 Promises: what one reachable member of a topic has and keeps, all of them have after a while: when a source died in the
           middle of a wave, when a node was cut off or stood still, when two halves of a network meet again. What nobody
-          keeps any more is announced as a gap, and so is what died with its source before anybody had it, with what
-          the source said after it. When nothing new comes, it falls silent.
+          keeps any more is announced as a gap, and so is what died with a life of its source before anybody had it,
+          with what that life said after it, once the source is met in a new life. When nothing new comes, it falls
+          silent.
 Assumes:  a member's neighbours (the first member of each of its clusters) connect all members: they do, because each
           half of a block that has members holds a neighbour of every member of the other half.
 
@@ -43,6 +44,7 @@ class Repair:
         self.armed = False
         self.refused: dict[tuple[Topic, Origin], dict[NodeId, Fill]] = {}  # who cannot help me, and what it said
         self.since: dict[tuple[Topic, Origin], Time] = {}  # when the first one said so
+        self.mourned: dict[tuple[Topic, Origin], int] = {}  # up to these numbers the application waits no more
 
     def begin(self, topic: Topic, cut: Vector) -> None:
         if self.delay:
@@ -53,6 +55,8 @@ class Repair:
         self.told.pop(topic, None)
         for key in [key for key in self.refused if key[0] == topic]:
             del self.refused[key], self.since[key]
+        for key in [key for key in self.mourned if key[0] == topic]:
+            del self.mourned[key]
 
     def keep(self, message: Message) -> None:
         """A message came, or is mine."""
@@ -92,17 +96,24 @@ class Repair:
             self.arm()
 
     def look_for_orphans(self) -> None:
-        """What I have of a dead source may wait for something that died with it: ask for that, too."""
+        """What I have of a source's former life may wait for something that died with it: ask for that, too."""
         for topic, state in self.overlay.topics.items():
             for origin in state.seen.ahead if state.is_in() else ():
-                if self.orphaned(origin):
+                if self.orphaned(state, topic, origin):
                     self.refused.setdefault((topic, origin), {})
                     self.since.setdefault((topic, origin), self.overlay.now)
 
-    def orphaned(self, origin: Origin) -> bool:
-        """Whether this life of a source is over, or out of reach."""
+    def orphaned(self, state: Membership, topic: Topic, origin: Origin) -> bool:
+        """Whether I lack something of a life that is over, and have not told so. (A source that is only out of reach
+        may come back with it.)
+        """
         source, incarnation = origin
-        return source not in self.overlay.reach or self.overlay.lives.get(source, 0) > incarnation
+        ahead = state.seen.ahead.get(origin)
+        return (
+            ahead is not None
+            and self.overlay.lives.get(source, 0) > incarnation
+            and max(ahead.values()) > self.mourned.get((topic, origin), 0)
+        )
 
     def neighbours(self, topic: Topic) -> list[NodeId]:
         state = self.overlay.topics[topic]
@@ -148,10 +159,8 @@ class Repair:
         topic = fill.id.topic
         state = self.overlay.topics.get(topic)
         if state is None or not state.is_in():
-            for message in fill.messages:
-                self.overlay.note("skip", message.id, count=message.count)
             return
-        for message in fill.messages:
+        for message in fill.messages:  # a trace does not tell that these came, so it does not tell of those skipped
             self.overlay.take(state, message)
         if fill.more:
             self.overlay.tell_state(sender, topic)
@@ -170,7 +179,7 @@ class Repair:
         upto = state.seen.upto.get(origin, 0)
         least = min(refused.values(), key=lambda fill: fill.gone.get(origin, NEVER_HAD), default=None)
         lost = least.gone.get(origin, NEVER_HAD) if least is not None else NEVER_HAD
-        lacking = upto < lost < NEVER_HAD or (origin in state.seen.ahead and self.orphaned(origin))
+        lacking = upto < lost < NEVER_HAD or self.orphaned(state, topic, origin)
         others = [j for j in sorted(state.view.members) if j not in refused and j != self.overlay.me]
         if lacking and others:
             self.overlay.tell_state(others[0], topic, asks=True)
@@ -181,10 +190,20 @@ class Repair:
             return
         del self.refused[topic, origin], self.since[topic, origin]
         if lacking and lost == NEVER_HAD:
-            self.give_up(state, topic, {o: max(a.values()) for o, a in state.seen.ahead.items() if self.orphaned(o)})
+            self.mourn(state, topic, origin)
         elif lacking:
             assert least is not None
             self.give_up(state, topic, least.cut if self.overlay.above.wants_closed_cuts else {origin: lost})
+
+    def mourn(self, state: Membership, topic: Topic, origin: Origin) -> None:
+        """Nobody has it, so nobody has a closed cut beyond it either. An order that needs one goes on waiting, and its
+        application does not.
+        """
+        upto = self.mourned[topic, origin] = max(state.seen.ahead[origin].values())
+        if self.overlay.above.wants_closed_cuts:
+            self.overlay.above.mute(topic, origin, upto)
+        else:
+            self.give_up(state, topic, {origin: upto})
 
     def may_come_back(self, state: Membership, since: Time) -> bool:
         """Whether a member that I have no link to may have it: whoever stood still gets its links back one by one."""
