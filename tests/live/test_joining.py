@@ -121,3 +121,29 @@ async def view(actor: Actor) -> set[tuple[int, int, str, str]]:
     """Whom it holds to be a member: place, incarnation, address and name."""
     members = (await actor.do("status"))["members"]
     return {(m["place"], m["incarnation"], m["address"], m["name"]) for m in members}
+
+
+def test_a_node_that_is_stopped_while_it_comes_in_is_gone_and_hears_no_more(tmp_path: Path) -> None:
+    """A member that is not there keeps it waiting; then others have news. `run` holds that no callback fails."""
+
+    async def story() -> None:
+        async with trellis.Node(plaintext=True) as first:
+            absent = trellis.Node(join=first.address, plaintext=True, data=tmp_path / "absent")
+            await absent.start()
+            await absent.stop()
+            comer = trellis.Node(join=first.address, plaintext=True, data=tmp_path / "comer", trace=tmp_path / "trace")
+            coming = asyncio.create_task(comer.start())
+            while not (hasattr(comer, "host") and first.place in comer.host.reached):
+                await asyncio.sleep(0.001)
+            assert not coming.done()
+            coming.cancel()
+            await asyncio.wait([coming])
+            async with trellis.Node(join=first.address, plaintext=True):
+                while len(first.host.reached) != 1:
+                    await asyncio.sleep(0.01)
+            again = trellis.Node(join=first.address, plaintext=True, data=tmp_path / "comer", trace=tmp_path / "trace")
+            await again.start()  # what it had is free
+            assert (again.place, again.incarnation) == (comer.place, 1)
+            await again.stop()
+
+    run("uvloop", story())

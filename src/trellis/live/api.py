@@ -101,7 +101,11 @@ class Node(Bus):
             await members.link_up(self.host)
         except BaseException:
             if hasattr(members, "server"):
-                members.server.close()
+                members.close("it does not start")  # links may stand, and would bring news to a state that is closed
+            if hasattr(self, "host"):
+                self.host.close()
+            if journal is not None:
+                journal.close(clock.read())
             self.state.close()
             raise
         self.running = True
