@@ -1,13 +1,17 @@
 """One publisher and eight subscribers, at most ten processes on this machine: Trellis beside other publish/subscribe.
 
     python bench/live.py [--seconds 2] [--payload 128 --payload 1024] [--only trellis_nodes,tcp] [--runs 3] [--json]
+    python bench/live.py --check [--only trellis_nodes,zenoh_peers,nats_server]
     python bench/live.py --profile [--only tcp]
 
 Deliveries per second are summed over the subscribers, from the first payload sent to the last one received; each
 subscriber checks every payload (race/load.py), and a run in which one is lost, repeated or swapped has no figures but
 the word "lost", also beside the name if other runs went well. CPU seconds are those of all processes, a server's
-included, per million deliveries. Latency is from the call that publishes to the payload in the subscriber's hands, at
-1,000 payloads a second.
+included, per million deliveries. Latency is from when a payload was due to be published to when it is in the
+subscriber's hands, at 1,000 payloads a second: a publisher that stands still is late, and that counts.
+
+`--check` holds the figures to the bars (race/bars.py): each is held or NOT held, with the ratio, or not checked where
+its contestant is missing; the exit code is 1 if one is not held. Where the time goes is shown by `--profile`.
 
 The contestants take turns within each run, and every figure is the median of the runs, so that a noisy machine disturbs
 all alike. Each uses the fastest form that its documentation offers, named at the top of its module; those on asyncio
@@ -25,6 +29,8 @@ import sys
 from dataclasses import asdict, dataclass, fields
 
 from contestants import NAMES, contestant
+from race.bars import PAYLOAD as BARS_PAYLOAD
+from race.bars import Finding, check
 from race.heat import Broken, Figures, run_heat
 from race.load import HEAD, Load
 from race.servers import Missing
@@ -44,19 +50,22 @@ class Row:
     trouble: list[str]  # one line for each run that has no figures
 
 
-def main() -> None:
+def main() -> int:
     options = read_options()
     out = Console(stderr=True)
     versions, absent = roll_call(options.only)
+    findings: list[Finding] = []
     if options.profile:
         show_profiles(list(versions), options.payload, options.seconds, options.subscribers)
     else:
         rows = run_race(list(versions), options, out)
+        findings = held_to_bars(rows) if options.check else []
         machine = f"{os.cpu_count()} cores, Linux {platform.release()}, Python {platform.python_version()}"
         settings = {key: getattr(options, key) for key in ("subscribers", "seconds", "runs")}
         if options.json:
             told = {"machine": machine, **settings, "versions": versions, "not available": absent}
-            print(json.dumps({**told, "rows": [asdict(row) for row in rows]}, indent=2))
+            checked = {"bars": [asdict(finding) for finding in findings]} if options.check else {}
+            print(json.dumps({**told, "rows": [asdict(row) for row in rows], **checked}, indent=2))
         else:
             show(rows, options.payload, f"{machine}; " + ", ".join(f"{key} {value}" for key, value in settings.items()))
             for name, version in versions.items():
@@ -64,6 +73,14 @@ def main() -> None:
     if not options.json:
         for name, reason in absent.items():
             print(f"{contestant(name).title}: not available: {reason}")
+        for finding in findings:
+            print(finding.says)
+    return 1 if any(finding.held is False for finding in findings) else 0
+
+
+def held_to_bars(rows: list[Row]) -> list[Finding]:
+    medians = {row.contestant: row.median for row in rows if row.payload == BARS_PAYLOAD}
+    return check(medians.pop(OURS, None), medians)
 
 
 def read_options() -> argparse.Namespace:
@@ -74,6 +91,7 @@ def read_options() -> argparse.Namespace:
     parser.add_argument("--only", help=f"some of {','.join(NAMES)}")
     parser.add_argument("--runs", type=int, default=3)
     parser.add_argument("--json", action="store_true")
+    parser.add_argument("--check", action="store_true", help="hold the figures to the bars; exit code 1 if one is not")
     parser.add_argument(
         "--profile", action="store_true", help="where the CPU time goes; of Trellis if --only is absent"
     )
@@ -82,6 +100,8 @@ def read_options() -> argparse.Namespace:
     options.payload = options.payload or list(PAYLOADS)
     if unknown := [name for name in options.only if name not in NAMES]:
         parser.error(f"--only {','.join(unknown)}: not a contestant; they are {','.join(NAMES)}")
+    if options.check and (options.profile or OURS not in options.only or BARS_PAYLOAD not in options.payload):
+        parser.error(f"--check: the bars are for {OURS} at {BARS_PAYLOAD} bytes, without --profile")
     if min(options.payload) < HEAD.size:
         parser.error(f"--payload {min(options.payload)}: at least {HEAD.size} bytes, for the number and the time")
     if min(options.seconds, options.runs, options.subscribers) <= 0:
@@ -177,4 +197,4 @@ def show_profiles(names: list[str], payloads: list[int], seconds: float, subscri
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

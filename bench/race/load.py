@@ -1,6 +1,8 @@
 """The load that all contestants carry: what is published and when, and the check of what arrives.
 
-Phase one: numbered payloads, as fast as they go. Phase two: payloads with the time in them, at a fixed rate.
+Phase one: numbered payloads, as fast as they go. Phase two: payloads with a time in them, at a fixed rate. The time is
+when the payload was due, for all contestants alike, not when the call was made: a publisher that stands still hides
+nothing, for what it sends late counts as late.
 
 Promises: a subscriber that misses, repeats or swaps a payload says so. In phase one each payload is compared whole with
           the one expected at its place in a cycle of 1,024 different ones, and the number of them with the number sent;
@@ -123,7 +125,7 @@ class Feed:
         for number in range(int(load.seconds * RATE)):
             while (now := time.monotonic_ns()) < due:
                 yield (due - now) / 1e9
-            yield [load.fill(TIMED, number, time.monotonic_ns())]
+            yield [load.fill(TIMED, number, due)]
             due += 1_000_000_000 // RATE
         yield [load.fill(END, int(load.seconds * RATE))]
         yield from self.until_ended(2)

@@ -7,6 +7,8 @@ import json
 import os
 import subprocess
 import sys
+import time
+from itertools import pairwise
 from pathlib import Path
 from types import ModuleType
 
@@ -95,3 +97,86 @@ def test_a_contestant_nobody_knows_is_refused_with_the_list_of_those_there_are()
     ran = bench("--only", "pigeons")
     assert ran.returncode == 2
     assert "--only pigeons: not a contestant; they are trellis_nodes,tcp" in ran.stderr
+
+
+def test_a_short_heat_of_trellis_loses_nothing_and_has_figures_that_make_sense() -> None:
+    ran = bench("--only", "trellis_nodes", "--payload", "128", "--subscribers", "2", "--seconds", "0.3", "--json")
+    told = json.loads(ran.stdout)
+    [row] = told["rows"]
+    assert (ran.returncode, row["trouble"]) == (0, [])  # each subscriber has compared every payload
+    [figures] = row["runs"]
+    assert figures == row["median"]
+    assert 100 < figures["deliveries_per_second"] < 1e8
+    assert 0 < figures["cpu_seconds_per_million"] < 1e6
+    assert 1 < figures["latency_us_p50"] <= figures["latency_us_p99"] < 60e6
+
+
+class Pipe:
+    """All are ready."""
+
+    def poll(self) -> bool:
+        return True
+
+    def recv(self) -> list[int]:
+        return []
+
+
+def test_a_payload_carries_the_time_when_it_was_due_however_late_the_publisher_sends_it() -> None:
+    short = load.Load(payload=64, seconds=0.02, subscribers=1)
+    board = load.Board(1)
+    board.heard[0] = 0
+    reports: list[object] = []
+    stamps = []
+    for step in load.Feed(short, board, Pipe(), reports.append).steps(16, 0):
+        if isinstance(step, float):
+            time.sleep(step)
+            continue
+        kind, _, at = load.HEAD.unpack_from(step[0])
+        if kind == load.END:
+            board.ended[0] += 1
+        elif kind == load.TIMED:
+            stamps.append(at)
+            time.sleep(0.003)  # longer than to the next one
+    assert len(reports) == 1
+    assert [later - at for at, later in pairwise(stamps)] == [1_000_000_000 // load.RATE] * (len(stamps) - 1)
+    assert len(stamps) == int(short.seconds * load.RATE)
+
+
+FIGURES = """
+import sys
+sys.path.insert(0, {path!r})
+from race.bars import check
+from race.heat import Figures
+ours, nats, zenoh = Figures(900.0, 1.0, 50.0, {p99}), Figures(300.0, 1.0, 50.0, 100.0), Figures(1000.0, 1.0, 1.0, 90.0)
+for finding in check(ours, {others}):
+    print(finding.says)
+"""
+
+
+def bars(others: str, p99: float = 100.0) -> list[str]:
+    """In a process of its own: with bench/ on the path, bench/live.py would stand for this folder."""
+    program = FIGURES.format(path=str(BENCH), others=others, p99=p99)
+    return subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+    ).stdout.splitlines()
+
+
+def test_each_bar_is_held_or_not_or_not_checked() -> None:
+    assert bars('{"nats_server": nats, "zenoh_peers": zenoh}') == [
+        "held: deliveries_per_second at 128 bytes, at least 3 times that of nats_server: 3.00",
+        "NOT held: deliveries_per_second at 128 bytes, at least 1 times that of zenoh_peers: 0.90",
+        "held: latency_us_p99 at 128 bytes, at most 2 times that of zenoh_peers: 1.11",
+        "held: latency_us_p99 at 128 bytes, at most 2 times that of nats_server: 1.00",
+    ]
+    assert [line.partition(":")[0] for line in bars('{"nats_server": nats}', p99=201.0)] == [
+        *("held", "not checked", "not checked", "NOT held"),
+    ]
+    assert "it has no run without loss" in bars('{"zenoh_peers": None}')[1]
+
+
+def test_a_check_without_other_contestants_says_so_and_one_without_trellis_is_refused() -> None:
+    given = ("--payload", "128", "--subscribers", "2", "--check")
+    ran = bench("--only", "trellis_nodes", *given)
+    assert ran.returncode == 0
+    assert ran.stdout.count("not checked: ") == 4
+    assert bench("--only", "tcp", *given).returncode == 2
