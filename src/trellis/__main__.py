@@ -1,4 +1,7 @@
-"""The program: `trellis`, or `python -m trellis`."""
+"""The command line, as `trellis` and `python -m trellis`.
+
+Promises: Ctrl-C at any time is one line and exit code 130, also while the command line itself is still being loaded.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +9,6 @@ import sys
 
 
 def main() -> None:
-    """The command line takes a moment to load, and Ctrl-C may come within it."""
     try:
         from trellis import cli
 

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from node_process import COMMAND, ENDED_MAX, call, start
+from node_process import COMMAND, ENDED_MAX, call, node, start
 
 from trellis.live import keys
 from trellis.live.cluster import Cluster
@@ -50,6 +50,17 @@ def test_lines_go_in_at_one_end_and_come_out_at_the_other(cluster: Path) -> None
     pub = call("pub", "lines", "--dir", cluster, "--confirm", given="\n".join(LINES))
     assert (pub.returncode, pub.stdout, pub.stderr) == (0, "3,000 messages confirmed on 'lines'\n", "")
     assert reader.end() == (0, LINES, "")
+
+
+def test_messages_go_from_one_node_of_a_directory_to_another(cluster: Path) -> None:
+    reader = Reader("across", "--dir", cluster, "--at", "node-02", "--count", 1, "--json")
+    assert call("pub", "across", "--dir", cluster, "--at", "node-01", given="hello").returncode == 0
+    code, [line], _ = reader.end()
+    assert (code, json.loads(line)["source"]) == (0, Cluster.open(cluster).nodes[1].place)
+    unknown = call("pub", "across", "--dir", cluster, "--at", "node-09")
+    assert (unknown.returncode, unknown.stdout) == (2, "")
+    assert "--at node-09" in unknown.stderr
+    assert "has node-00 to node-03" in unknown.stderr
 
 
 def test_json_has_source_number_and_payload_and_ctrl_c_ends_a_reader_well(cluster: Path) -> None:
@@ -199,6 +210,20 @@ def test_down_and_status_tell_the_dead_from_the_stopped_and_cut_no_address(tmp_p
 # What is refused.
 
 
+def test_who_comes_without_keys_or_with_keys_in_vain_is_told_so(refused, cluster: Path) -> None:
+    with node() as plain:
+        keys_of_it = ("--keys", cluster / "keys", "--name", "node-00")
+        assert "it may run without keys: give --plaintext" in refused("pub", "t", "--node", plain.address, *keys_of_it)
+    opened = Cluster.open(cluster)
+    if not opened.running:
+        opened.up()
+    secret = opened.running[0].address
+    hint = "it may want keys: give --keys and --name"
+    assert hint in refused("pub", "t", "--node", secret, "--plaintext")
+    joining = ("node", "--listen", "127.0.0.1:0", "--join", secret, "--plaintext", "--log-level", "error")
+    assert hint in refused(*joining)
+
+
 @pytest.mark.parametrize(
     ("arguments", "rule"),
     [
@@ -215,7 +240,11 @@ def test_down_and_status_tell_the_dead_from_the_stopped_and_cut_no_address(tmp_p
         (["pub", "t", "--dir", "none"], "none/cluster.json: No such file or directory"),
         (["sub", "t", "--node", "127.0.0.1:1"], "--keys and --name are missing"),
         (["sub", "t", "--node", "127.0.0.1:1", "--plaintext"], "127.0.0.1:1: cannot be reached ("),
-        (["sub", "t", "--node", "http://127.0.0.1:1", "--plaintext"], "http://127.0.0.1:1"),
+        (["sub", "t", "--node", "http://127.0.0.1:1", "--plaintext"], "the form is trellis://HOST:PORT"),
+        (["pub", "t", "--node", "127.0.0.1:1", "--plaintext"], "is it running? see `trellis cluster status`"),
+        (["pub", "t", "--dir", "x", "--node", "127.0.0.1:1"], "--dir and --node: "),
+        (["sub", "t", "--dir", "x", "--plaintext"], "--dir and --plaintext: "),
+        (["status", "--at", "node-01"], "--at node-01: "),
         (["sub", "t", "--node", "127.0.0.1:1", "--keys", "none", "--name", "a"], "No such file or directory"),
         (["sub", "t", "--count", "0"], "'--count'"),
         (["status", "--node", "nowhere", "--plaintext"], "it must be"),
@@ -231,6 +260,7 @@ def test_what_makes_no_sense_is_one_line(refused, monkeypatch, tmp_path: Path, a
 def test_a_cluster_that_is_down_is_no_door_and_keeps_its_size(refused, tmp_path: Path) -> None:
     Cluster.create(tmp_path, nodes=2, plaintext=True)
     assert "none of its nodes runs" in refused("sub", "t", "--dir", tmp_path)
+    assert "node-01 does not run" in refused("sub", "t", "--dir", tmp_path, "--at", "node-01")
     assert "holds a cluster of 2" in refused("cluster", "up", "--nodes", 1, "--dir", tmp_path)
     assert "with no keys" in refused("cluster", "up", "--keys", "keys", "--dir", tmp_path)
     assert "a cluster whose nodes left no traces" in refused("audit", tmp_path)

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import json
+import os
 import re
+import shlex
 import subprocess
 import sys
 from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
+import typer.core
+import typer.main
 
 from trellis import __version__, cli
 
@@ -48,10 +52,52 @@ def small(tmp_path: Path) -> Path:
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-def test_help_ends_with_an_example(command: str, monkeypatch, capsys) -> None:
+def test_help_ends_with_examples_that_can_be_copied_and_are_taken(command: str, monkeypatch, capsys) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
     code, out = call(monkeypatch, capsys, command, "--help")
     assert code == 0
-    assert f"trellis {command}" in out.partition("Example")[2]
+    examples = [line.strip() for line in out.partition("Example:")[2].splitlines() if line.strip()]
+    assert any(f"trellis {command} " in f"{line} " for line in examples)
+    for line in examples:
+        understood(line)
+
+
+def understood(line: str) -> None:
+    """The words of an example are those of a command: parsed as far as that goes without doing anything."""
+    words = shlex.split(line.rpartition(" | ")[2].partition(" < ")[0])
+    assert words[0] == "trellis", line
+    command = typer.main.get_command(cli.app)
+    context = command.make_context("trellis", words[1:])
+    while isinstance(command, typer.core.TyperGroup):
+        name, found, words = command.resolve_command(context, [*context._protected_args, *context.args])
+        assert found is not None, line
+        command, context = found, found.make_context(name, list(words), parent=context)
+
+
+def test_the_first_help_names_every_command_in_its_group_and_ends_with_examples(monkeypatch, capsys) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    code, out = call(monkeypatch, capsys, "--help")
+    assert code == 0
+    for word in ("run it, rehearse it, prove", "Run it:", "Rehearse it:", "Prove it:", *COMMANDS):
+        assert word in out
+    for line in out.partition("Example:")[2].splitlines():
+        if line.strip():
+            understood(line)
+
+
+@pytest.mark.parametrize("way", [["-m", "trellis"], ["-c", "from trellis.__main__ import main; main()"]])
+def test_ctrl_c_while_it_is_still_being_loaded_is_one_line(way: list[str], tmp_path: Path) -> None:
+    (tmp_path / "typer.py").write_text("import os, signal, time\nos.kill(os.getpid(), signal.SIGINT)\ntime.sleep(60)\n")
+    searched = os.pathsep.join((str(tmp_path), str(ROOT / "src")))
+    done = subprocess.run(
+        [sys.executable, *way, "protocols"],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=50,
+        env={**os.environ, "PYTHONPATH": searched},
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (130, "", "trellis: interrupted\n")
 
 
 def test_run_prints_one_json_object_with_the_figures(small: Path, monkeypatch, capsys) -> None:

@@ -144,7 +144,7 @@ PLAIN = (*LISTEN, "--plaintext", "--log-level", "error")
         ((*LISTEN, "--keys", "no-such-directory", "--name", "../a"), "1 to 63 of a-z, 0-9 and -"),
         ((*PLAIN, "--join", "there"), "'there': it must be host:port"),
         ((*PLAIN, "--advertise", "there"), "'there': it must be host:port"),
-        ((*PLAIN, "--advertise", "0.0.0.0:7000"), "nobody reaches a node by that"),
+        ((*PLAIN, "--advertise", "0.0.0.0:7000"), "nobody reaches a node by that; say `--advertise HOST:PORT`"),
         ((*PLAIN, "--advertise", "h" * 300 + ":7000"), "it must be ASCII, at most 262 characters"),
         ((*PLAIN, "--metrics", "9100"), "'9100': it must be host:port"),
         ((*LISTEN, "--plaintext", "--log-level", "loud"), "'--log-level'"),
@@ -164,7 +164,7 @@ def test_a_port_that_is_in_use_is_refused(refused) -> None:
         line = refused("node", "--listen", address, "--plaintext")
         assert f"{address}: cannot be listened at (" in line
         assert f"metrics at {address}: cannot be listened at (" in refused(*PLAIN, "--metrics", address)
-    assert "cannot be reached (" in refused(*PLAIN, "--join", address)
+    assert "is it running? see `trellis cluster status`" in refused(*PLAIN, "--join", address)
 
 
 def test_a_data_directory_in_use_is_refused(refused, tmp_path: Path) -> None:

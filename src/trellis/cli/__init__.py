@@ -30,40 +30,41 @@ from trellis.cli import (
     swarm,
     sweep,
 )
+from trellis.cli.command import example
 from trellis.errors import TrellisError
 
 INTERRUPTED = 130  # exit code
 LINE_MAX = 1000  # characters of a complaint
 
+PANELS = {
+    "Begin here": (demo,),
+    "Run it: a live cluster": (cluster, keys, node, pub, sub, status, forget),
+    "Rehearse it: the same protocols in a simulator": (run, protocols, swarm, sweep),
+    "Prove it: what a run did, live or rehearsed": (audit, story, page, ingest, reproduce),
+}
+
 app = typer.Typer(
     name="trellis",
-    help="Topic-based publish/subscribe with a chosen order: rehearse it, audit it, read its story.",
+    epilog=example(
+        "trellis cluster up --dir out/cluster",
+        "trellis sub news --dir out/cluster --at node-02",
+        "echo hello | trellis pub news --dir out/cluster",
+        "trellis run examples/all-publish.toml --out out/run",
+        "trellis audit out/run",
+    ),
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode="rich",
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for command in (
-    run,
-    audit,
-    story,
-    page,
-    protocols,
-    swarm,
-    sweep,
-    ingest,
-    reproduce,
-    demo,
-    node,
-    pub,
-    sub,
-    status,
-    forget,
-):
-    app.command(command.__name__.rpartition(".")[2], epilog=command.EPILOG)(command.command)
-app.add_typer(cluster.app, name="cluster")
-app.add_typer(keys.app, name="keys")
+for panel, commands in PANELS.items():
+    for command in commands:
+        name = command.__name__.rpartition(".")[2]
+        if hasattr(command, "app"):
+            app.add_typer(command.app, name=name, rich_help_panel=panel)
+        else:
+            app.command(name, epilog=command.EPILOG, rich_help_panel=panel)(command.command)
 
 
 def say_version(wanted: bool) -> None:
@@ -78,7 +79,10 @@ def top(
         bool, typer.Option("--version", help="Say which version this is.", callback=say_version, is_eager=True)
     ] = False,
 ) -> None:
-    """Topic-based publish/subscribe with a chosen order: rehearse it, audit it, read its story."""
+    """Topic-based publish/subscribe with a chosen order: run it, rehearse it, prove it.
+
+    `trellis COMMAND --help` says more of each.
+    """
 
 
 def main() -> None:

@@ -66,7 +66,8 @@ def up(
             out.print(f"{node.name} was {before[node.name]} and runs now, at {node.address}", markup=False)
     running = cluster.running
     secured = "in plaintext" if cluster.keys is None else "over mTLS"
-    out.print(f"{len(running)} nodes see each other {secured}; the first is at {running[0].address}", markup=False)
+    seen = "1 node runs" if len(running) == 1 else f"{len(running)} nodes see each other"
+    out.print(f"{seen} {secured}; the first is at {running[0].address}", markup=False)
     out.print(
         f"go on with: trellis sub news --dir {directory}  |  trellis cluster down --dir {directory}", markup=False
     )

@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from typing import Any, Protocol
 
 from rich.console import Console
+from rich.markup import escape
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
 out = Console(highlight=False, soft_wrap=True)
@@ -19,9 +20,9 @@ class Bar(Protocol):
     def __call__(self, done: float, text: str = "") -> None: ...
 
 
-def example(*lines: str) -> str:
-    """The example at the end of a command's --help."""
-    return "Example:  " + "  ;  ".join(lines)
+def example(*commands: str) -> str:
+    """The examples at the end of a command's --help: one on each line, short enough to be copied whole."""
+    return escape("\n".join(("Example:", *commands)))
 
 
 def print_columns(names: Sequence[str], rows: Sequence[Sequence[object]]) -> None:

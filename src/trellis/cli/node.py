@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 EPILOG = example(
     "trellis node --listen 127.0.0.1:7000 --plaintext",
-    "trellis node --listen 10.0.0.2:7000 --join 10.0.0.1:7000 --keys keys --name node-2 --data data",
+    "trellis node --listen 10.0.0.2:7000 --join 10.0.0.1:7000 --keys k --name b",
 )
 
 

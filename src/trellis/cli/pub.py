@@ -12,12 +12,12 @@ from typing import Annotated
 
 import typer
 
-from trellis.cli.attach import DirOption, Door, KeysOption, NameOption, NodeOption, PlaintextOption, door
+from trellis.cli.attach import AtOption, DirOption, Door, KeysOption, NameOption, NodeOption, PlaintextOption, door
 from trellis.cli.command import example
 
 EPILOG = example(
     "echo hello | trellis pub news --dir out/cluster",
-    "trellis pub news --confirm --node trellis://10.0.0.1:7000 --keys keys --name writer < lines.txt",
+    "trellis pub news --node 10.0.0.1:7000 --keys keys --name writer < lines.txt",
 )
 CHUNK = 1 << 16  # bytes of a read: the lines in them travel together
 CHUNKS_MAX = 4  # that wait to be published
@@ -31,6 +31,7 @@ def command(
     ] = False,
     node: NodeOption = None,
     directory: DirOption = None,
+    at: AtOption = None,
     keys: KeysOption = None,
     name: NameOption = None,
     plaintext: PlaintextOption = False,
@@ -38,19 +39,19 @@ def command(
     """Publish a message for each line of standard input, and say how many were accepted."""
     from trellis.live.serve import run
 
-    run(publish(door(node, directory, keys, name, plaintext), topic, order, confirm))
+    run(publish(door(node, directory, at, keys, name, plaintext), topic, order, confirm))
     return 0
 
 
 async def publish(at: Door, topic: str, order: str, confirm: bool) -> None:
     accepted = 0
-    try:
-        async with at.connect() as client:
+    async with at.connect() as client:
+        try:
             async for batch in lines_of(sys.stdin.fileno()):
                 await client.publish_many(topic, batch, confirm=confirm, order=order)
                 accepted += len(batch)
-    finally:  # also when it is cut short: what was accepted stays accepted
-        print(f"{accepted:,} messages {'confirmed' if confirm else 'accepted'} on {topic!r}", flush=True)
+        finally:  # also when it is cut short: what was accepted stays accepted
+            print(f"{accepted:,} messages {'confirmed' if confirm else 'accepted'} on {topic!r}", flush=True)
 
 
 async def lines_of(source: int) -> AsyncIterator[list[bytes]]:

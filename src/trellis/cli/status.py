@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
-from trellis.cli.attach import DirOption, Door, KeysOption, NameOption, NodeOption, PlaintextOption, door
+from trellis.cli.attach import AtOption, DirOption, Door, KeysOption, NameOption, NodeOption, PlaintextOption, door
 from trellis.cli.command import example, out, print_columns, print_json
 
 EPILOG = example(
@@ -18,6 +18,7 @@ def command(
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
     node: NodeOption = None,
     directory: DirOption = None,
+    at: AtOption = None,
     keys: KeysOption = None,
     name: NameOption = None,
     plaintext: PlaintextOption = False,
@@ -25,7 +26,7 @@ def command(
     """Show members, topics, windows and queues, as one node sees them."""
     import asyncio
 
-    found = asyncio.run(ask(door(node, directory, keys, name, plaintext)))
+    found = asyncio.run(ask(door(node, directory, at, keys, name, plaintext)))
     if as_json:
         print_json(found)
     else:

@@ -10,13 +10,16 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from trellis.cli.attach import DirOption, Door, KeysOption, NameOption, NodeOption, PlaintextOption, door
+from trellis.cli.attach import AtOption, DirOption, Door, KeysOption, NameOption, NodeOption, PlaintextOption, door
 from trellis.cli.command import example
 
 if TYPE_CHECKING:
     from trellis.live.subscription import Batch, Event, Gap
 
-EPILOG = example("trellis sub news --dir out/cluster", "trellis sub news --json --count 10 --node trellis://[::1]:7000")
+EPILOG = example(
+    "trellis sub news --dir out/cluster",
+    "trellis sub news --json --node trellis://127.0.0.1:7000 --plaintext",
+)
 
 
 def command(
@@ -26,6 +29,7 @@ def command(
     count: Annotated[int | None, typer.Option(help="End after so many messages.", min=1)] = None,
     node: NodeOption = None,
     directory: DirOption = None,
+    at: AtOption = None,
     keys: KeysOption = None,
     name: NameOption = None,
     plaintext: PlaintextOption = False,
@@ -36,7 +40,7 @@ def command(
     """
     from trellis.live.serve import run
 
-    run(read(door(node, directory, keys, name, plaintext), topic, order, as_json, count))
+    run(read(door(node, directory, at, keys, name, plaintext), topic, order, as_json, count))
     return 0
 
 

@@ -54,7 +54,9 @@ def check_reachable(address: str) -> str:
     if not re.match(TELLABLE, address):
         raise NetworkError(f"address {address!r}: it must be ASCII, at most 262 characters; advertise another")
     if host in ("0.0.0.0", "::") or not port:
-        raise NetworkError(f"address {address!r}: nobody reaches a node by that; advertise the one that others know")
+        raise NetworkError(
+            f"address {address!r}: nobody reaches a node by that; say `--advertise HOST:PORT`, as others know it"
+        )
     return address
 
 

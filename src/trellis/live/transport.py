@@ -65,6 +65,7 @@ class Link(asyncio.Protocol):
         self.loop = asyncio.get_running_loop()
         self.ready: asyncio.Future[None] = self.loop.create_future()  # opened, or ended before that
         self.open = False
+        self.heard = False  # the peer has said something
         self.gone: asyncio.Future[None] = self.loop.create_future()  # nothing of it is left, unsent bytes neither
         self.decoder = Decoder()
         self.channel: Channel | None = None
@@ -142,6 +143,7 @@ class Link(asyncio.Protocol):
     def data_received(self, data: bytes) -> None:
         if self.reason is not None:
             return
+        self.heard = True
         try:
             if self.tls is not None:
                 data = self.opened_bytes(data)
@@ -161,7 +163,14 @@ class Link(asyncio.Protocol):
             self.timer.cancel()
         if not self.gone.done():
             self.gone.set_result(None)
-        self.over("the peer closed it" if exc is None else f"it broke: {exc}")
+        self.over(self.guess() if exc is None else f"it broke: {exc}")
+
+    def guess(self) -> str:
+        """Why the peer may have closed it: who wants a handshake says nothing to who wants none, and so the reverse."""
+        if not self.dialled or self.heard:
+            return "the peer closed it"
+        wants = "want keys: give --keys and --name" if self.tls is None else "run without keys: give --plaintext"
+        return f"the peer closed it without a word; it may {wants}"
 
     def pause_writing(self) -> None:
         self.held = True
@@ -337,7 +346,8 @@ async def dial(address: str, owner: Owner, tls: Identity | None, timeout: float)
         if isinstance(error, TimeoutError):
             raise NetworkError(f"{address}: no link within {timeout:g} s") from None
         if isinstance(error, OSError):
-            raise NetworkError(f"{address}: cannot be reached ({error.strerror or error})") from None
+            why = f"{address}: cannot be reached ({error.strerror or error})"
+            raise NetworkError(f"{why}; is it running? see `trellis cluster status`") from None
         raise
     if link.reason is not None:
         raise NetworkError(f"{address}: {link.reason}")
