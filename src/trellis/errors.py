@@ -30,6 +30,10 @@ class NetworkError(TrellisError):
     """An address cannot be listened at or reached, or may not be."""
 
 
+class AddressError(NetworkError):
+    """An address that makes no sense, may not be used or is taken: to try it again does not help."""
+
+
 class StateError(TrellisError):
     """A data directory is in use, torn, full, or not one of ours."""
 

@@ -122,6 +122,33 @@ def test_an_asker_that_trickles_does_not_keep_a_node_from_its_end() -> None:
         assert number(first, "trellis_suspicions_total") == 0
 
 
+def test_a_node_asks_at_each_door_and_waits_for_the_first_member_to_come() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as nobody, socket.create_server(("127.0.0.1", 0)) as free:
+        doors = [f"127.0.0.1:{one.getsockname()[1]}" for one in (nobody, free)]
+    listen = ("node", "--plaintext", "--json", "--listen")
+    words = ("--join", doors[0], "--join", doors[1], "--patience", 60)
+    early = start(*listen, "127.0.0.1:0", *words, stdout=PIPE, stderr=PIPE)
+    assert early.stderr is not None
+    while "no member answers" not in early.stderr.readline():
+        pass
+    first = start(*listen, doors[1], stdout=PIPE, stderr=PIPE)
+    try:
+        assert [NodeProcess(first).ready["place"], NodeProcess(early).ready["place"]] == [0, 1]
+    finally:
+        for process in (early, first):
+            process.kill()
+            process.communicate()
+
+
+def test_patience_is_not_for_what_no_time_mends(refused) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        address = f"127.0.0.1:{taken.getsockname()[1]}"
+        waiting = ("--plaintext", "--log-level", "error", "--patience", 3600)
+        assert "cannot be listened at" in refused("node", "--listen", address, "--join", "127.0.0.1:1", *waiting)
+        assert "it must be host:port" in refused("node", "--listen", "127.0.0.1:0", "--join", "there", *waiting)
+        assert "only loopback" in refused("node", "--listen", "127.0.0.1:0", "--join", "192.0.2.1:1", *waiting)
+
+
 # What is refused. The line is the only one.
 
 LISTEN = ("node", "--listen", "127.0.0.1:0")

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from trellis.cli.attach import DirOption, Door, KeysOption, NameOption, NodeOption, PlaintextOption, door
+from trellis.cli.attach import AtOption, DirOption, Door, KeysOption, NameOption, NodeOption, PlaintextOption, door
 from trellis.cli.command import example, out
 
 EPILOG = example("trellis forget 3 --dir out/cluster", "trellis forget 3 --node trellis://127.0.0.1:7000 --plaintext")
@@ -18,6 +18,7 @@ def command(
     ],
     node: NodeOption = None,
     directory: DirOption = None,
+    at: AtOption = None,
     keys: KeysOption = None,
     name: NameOption = None,
     plaintext: PlaintextOption = False,
@@ -29,11 +30,11 @@ def command(
     """
     import asyncio
 
-    asyncio.run(say(door(node, directory, keys, name, plaintext), place))
+    asyncio.run(say(door(node, directory, at, keys, name, plaintext), place))
     out.print(f"place {place} is forgotten", markup=False)
     return 0
 
 
-async def say(at: Door, place: int) -> None:
-    async with at.connect() as client:
+async def say(to: Door, place: int) -> None:
+    async with to.connect() as client:
         await client.forget(place)

@@ -22,9 +22,16 @@ EPILOG = example(
 def command(
     listen: Annotated[str, typer.Option(metavar="HOST:PORT", help="Where it takes links; port 0 is any free one.")],
     join: Annotated[
-        str | None,
-        typer.Option(metavar="HOST:PORT", help="Any member; without it: back to the cluster in --data, or a new one."),
+        list[str] | None,
+        typer.Option(
+            metavar="HOST:PORT",
+            help="Any member; may be repeated. Without it: back to the cluster in --data, or a new one.",
+        ),
     ] = None,
+    patience: Annotated[
+        float,
+        typer.Option(metavar="SECONDS", help="With --join: how long to try again while no member answers.", min=0),
+    ] = 0.0,
     data: Annotated[
         Path | None, typer.Option(metavar="DIR", help="Keep place and incarnation there, to come back with them.")
     ] = None,
@@ -67,7 +74,7 @@ def command(
         raise LocalProtocolError("--name is missing: with --keys, say whose certificate this node shows")
 
     def make() -> Node:
-        return Node(listen, join, data, None if plaintext else keys, name, plaintext, trace, advertise)
+        return Node(listen, None, data, None if plaintext else keys, name, plaintext, trace, advertise)
 
     def tell(ready: Ready) -> None:
         shown = f"; metrics at http://{ready.metrics}/metrics" if ready.metrics else ""
@@ -76,6 +83,6 @@ def command(
         print(line, flush=True)
 
     log_to_stderr(log_level)
-    run(serve(make, metrics, leave, tell))
+    run(serve(make, metrics, leave, tell, join or (), patience))
     sys.stderr.flush()
     return 0

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from msgspec import Meta
 
-from trellis.errors import NetworkError
+from trellis.errors import AddressError, NetworkError
 
 if TYPE_CHECKING:
     from trellis.live.tls import Identity
@@ -28,7 +28,7 @@ async def resolved(address: str, tls: Identity | None) -> tuple[str, int]:
     """The number behind a name, and the port. In plaintext it must be this machine."""
     number, port = await looked_up(address)
     if tls is None and not ipaddress.ip_address(number.partition("%")[0]).is_loopback:
-        raise NetworkError(f"address {address!r}: without keys only loopback (127.0.0.1 or ::1) is served; give keys")
+        raise AddressError(f"address {address!r}: without keys only loopback (127.0.0.1 or ::1) is served; give keys")
     return number, port
 
 
@@ -44,7 +44,7 @@ async def looked_up(address: str) -> tuple[str, int]:
 def cut(address: str) -> tuple[str, int]:
     host, _, port = address.rpartition(":")
     if not host or not port.isdecimal() or not port.isascii() or len(port) > 5 or int(port) > 65_535:
-        raise NetworkError(f"address {address!r}: it must be host:port, with a port up to 65535")
+        raise AddressError(f"address {address!r}: it must be host:port, with a port up to 65535")
     return host.removeprefix("[").removesuffix("]"), int(port)
 
 
@@ -52,9 +52,9 @@ def check_reachable(address: str) -> str:
     """An address that others can be told."""
     host, port = cut(address)
     if not re.match(TELLABLE, address):
-        raise NetworkError(f"address {address!r}: it must be ASCII, at most 262 characters; advertise another")
+        raise AddressError(f"address {address!r}: it must be ASCII, at most 262 characters; advertise another")
     if host in ("0.0.0.0", "::") or not port:
-        raise NetworkError(
+        raise AddressError(
             f"address {address!r}: nobody reaches a node by that; say `--advertise HOST:PORT`, as others know it"
         )
     return address

@@ -1,7 +1,7 @@
 """A node as a process: it runs until it is told to end.
 
 Promises: the first SIGINT or SIGTERM ends it in good order, the second at once. If that comes before it is ready,
-          nothing but the data directory is left behind.
+          nothing but the data directory is left behind. While no member answers it tries again, as long as it was told.
 """
 
 from __future__ import annotations
@@ -12,15 +12,18 @@ import logging
 import os
 import signal
 import sys
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Sequence
 from typing import Any
 
 import msgspec
 
+from trellis.errors import AddressError, NetworkError
 from trellis.live.api import Node
 from trellis.live.gauges import show
+from trellis.live.joining import NotLetIn
 
 INTERRUPTED = 130  # exit code
+AGAIN = 0.5  # seconds before it asks again where nobody answers
 ENDED_WELL = "it has ended in good order"  # the last line of the log, then
 
 log = logging.getLogger("trellis.live")
@@ -38,12 +41,19 @@ class Ready(msgspec.Struct, frozen=True):
     pid: int
 
 
-async def serve(make: Callable[[], Node], metrics: str | None, leave: bool, tell: Callable[[Ready], None]) -> None:
+async def serve(
+    make: Callable[[], Node],
+    metrics: str | None,
+    leave: bool,
+    tell: Callable[[Ready], None],
+    doors: Sequence[str] = (),
+    patience: float = 0.0,
+) -> None:
     """Run the node until a signal comes. `leave`: give the place back, though there is a data directory."""
     asked = heed_signals()
     node = make()
     endpoint = await show(node, metrics) if metrics is not None else None
-    starting = asyncio.create_task(node.start())
+    starting = asyncio.create_task(begin(node, doors, patience))
     await first_of(starting, asked)
     if not starting.done():
         starting.cancel()
@@ -77,6 +87,25 @@ def spare_the_collector() -> None:
     """
     gc.collect()
     gc.freeze()
+
+
+async def begin(node: Node, doors: Sequence[str], patience: float) -> None:
+    """Become a member through one door or another, and for so many seconds again while none of them answers."""
+    loop = asyncio.get_running_loop()
+    limit = loop.time() + patience
+    while True:
+        for door in doors or (None,):
+            node.join = door
+            try:
+                return await node.start()
+            except (AddressError, NotLetIn):  # it would be no different the next time
+                raise
+            except NetworkError as error:
+                trouble = error
+        if loop.time() >= limit:
+            raise trouble
+        log.info("no member answers (%s): it tries again for %.0f s", trouble, limit - loop.time())
+        await asyncio.sleep(AGAIN)
 
 
 def heed_signals() -> asyncio.Event:

@@ -21,7 +21,7 @@ import time
 from collections.abc import Callable
 from typing import Protocol, cast
 
-from trellis.errors import NetworkError, TrellisError
+from trellis.errors import AddressError, NetworkError, TrellisError
 from trellis.live import closings
 from trellis.live.addresses import resolved, written
 from trellis.live.codec import Decoder, encode
@@ -321,12 +321,14 @@ class Server:
 
 async def listen(address: str, owner: Owner, tls: Identity | None) -> Server:
     """Take connections at `host:port`; port 0 is any that is free, and the server's `address` says which."""
-    host, port = await resolved(address, tls)
     server = Server(owner, tls)
     try:
+        host, port = await resolved(address, tls)
         server.listening = await asyncio.get_running_loop().create_server(server.link, host, port)
+    except NetworkError as error:
+        raise AddressError(str(error)) from None
     except OSError as error:
-        raise NetworkError(f"{address}: cannot be listened at ({error.strerror or error}); give another") from None
+        raise AddressError(f"{address}: cannot be listened at ({error.strerror or error}); give another") from None
     server.address = written(server.listening.sockets[0].getsockname())
     return server
 
