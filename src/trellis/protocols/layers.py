@@ -6,18 +6,17 @@ Promises: an ordering sees a topic as *out -> joining -> in -> leaving -> out*, 
 Assumes:  an overlay that says `Joined(topic, cut)` brings every later message beyond the cut, once, in any order.
 
 Downward go join, leave and spread, upward joined, departed and arrive. An overlay that welcomes a joiner asks for the
-ordering's `frontier`, what it has delivered so far; what cannot be had any more it says with `lacks`; if it can bring a
-message again, it asks before whether the ordering `takes` it now, which holds back no more than so much. In a stack
-these are calls from layer to layer. A layer that stands alone puts the events of the same names into its outbox, so
-that it can be tried alone.
+ordering's `frontier`, what it has delivered so far; what cannot be had any more it says with `lacks`, and what the
+application need not wait for with `mute`; if it can bring a message again, it asks before whether the ordering `takes`
+it now, which holds back no more than so much. `seam.py` has the words.
 """
 
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import ClassVar, Protocol
+from typing import ClassVar
 
-from trellis.effects import Deliver, Effect, Gap
+from trellis.effects import Deliver
 from trellis.errors import AlreadySubscribed, NotSubscribed, UnexpectedEvent
 from trellis.events import (
     Arrive,
@@ -38,6 +37,7 @@ from trellis.events import (
     Unsubscribe,
 )
 from trellis.machine import Machine, Place
+from trellis.protocols.seam import Above, Below, Missing, Outlet
 from trellis.words import NOTHING, Barrier, Message, MessageId, NodeId, Origin, Packet, Topic, Vector, merge
 
 # What an overlay can give and an ordering can need; a stack that lacks one is refused by this name.
@@ -49,72 +49,6 @@ HELD_MAX = 10_000  # messages that an ordering holds back, and their bytes
 HELD_BYTES_MAX = 64 << 20
 
 OWN = "ordering/"  # a timer with this before its name is the ordering's
-
-
-Missing = tuple[Origin, int, int]  # numbers of an origin, from the first to the last
-
-
-class Above(Protocol):
-    """What an overlay says to the layer above it."""
-
-    def arrive(self, message: Message) -> None: ...
-    def joined(self, topic: Topic, cut: Vector) -> None: ...
-    def departed(self, topic: Topic) -> None: ...
-    def frontier(self, topic: Topic) -> Vector: ...
-    def lacks(self, topic: Topic, cut: Vector, missing: list[Missing]) -> None: ...
-    def mute(self, topic: Topic, origin: Origin, upto: int) -> None: ...
-    def takes(self, message: Message) -> bool: ...
-    @property
-    def wants_closed_cuts(self) -> bool: ...
-
-
-class Below(Protocol):
-    """What an ordering asks of the layer below it."""
-
-    def join(self, topic: Topic) -> None: ...
-    def leave(self, topic: Topic) -> None: ...
-    def spread(self, message: Message) -> None: ...
-
-
-class Outlet:
-    """Stands in for the other layer: says as events what would be said to it."""
-
-    def __init__(self, outbox: list[Effect]) -> None:
-        self.outbox = outbox
-
-    def arrive(self, message: Message) -> None:
-        self.outbox.append(Arrive(message))
-
-    def joined(self, topic: Topic, cut: Vector) -> None:
-        self.outbox.append(Joined(topic, cut))
-
-    def departed(self, topic: Topic) -> None:
-        self.outbox.append(Departed(topic))
-
-    def frontier(self, topic: Topic) -> Vector:
-        return {}
-
-    def lacks(self, topic: Topic, cut: Vector, missing: list[Missing]) -> None:
-        self.outbox += [Gap(MessageId(origin, topic, first), last - first + 1) for origin, first, last in missing]
-
-    def mute(self, topic: Topic, origin: Origin, upto: int) -> None:
-        self.outbox.append(Gap(MessageId(origin, topic, upto), 1))
-
-    def takes(self, message: Message) -> bool:
-        return True
-
-    @property
-    def wants_closed_cuts(self) -> bool:
-        return False
-
-    def join(self, topic: Topic) -> None:
-        self.outbox.append(Join(topic))
-
-    def leave(self, topic: Topic) -> None:
-        self.outbox.append(Leave(topic))
-
-    def spread(self, message: Message) -> None:
-        self.outbox.append(Spread(message))
 
 
 class Overlay(Machine):

@@ -15,11 +15,6 @@ Departs:  V1 a joiner is a leaf until it knows all members; whoever is given a s
           V6 messages count from 1 per topic; membership changes count from -1 downward.
           V7 an incarnation in every id and rank.  V8 what came before is dropped.
           docs/protocols/vcube.md gives the smallest case of each and the argument.
-
-A topic's life at one node:
-
-    OUT --Join--> JOINING --SUB wave answered--> CUTTING --CUT wave answered--> IN
-    IN --Leave--> DRAINING --my messages settled--> LEAVING --UNS wave answered--> OUT
 """
 
 from __future__ import annotations
@@ -31,6 +26,15 @@ from trellis.errors import UnexpectedEvent
 from trellis.events import Cycle, Timeout
 from trellis.machine import Place
 from trellis.protocols.layers import CRASHES, GAPLESS, HELD_MAX, START_CUT
+from trellis.protocols.overlays.vcube_membership import (
+    CUTTING,
+    DRAINING,
+    IN,
+    JOINING,
+    LEAVING,
+    RANK,
+    Membership,
+)
 from trellis.protocols.overlays.vcube_packets import (
     Ack,
     Answer,
@@ -42,46 +46,13 @@ from trellis.protocols.overlays.vcube_packets import (
     Sub,
     Uns,
     Wave,
-    weight,
+    portion,
 )
 from trellis.protocols.overlays.vcube_repair import TIMER, Repair
 from trellis.protocols.overlays.vcube_waves import Gathering, Pending, Waves
 from trellis.protocols.parts.seen import Seen
-from trellis.protocols.parts.view import GONE, MEMBER, NEWCOMER, Rank, View
+from trellis.protocols.parts.view import GONE, MEMBER, Rank, View
 from trellis.words import Message, MessageId, NodeId, Packet, Topic, Vector, merge
-
-WAVE_BYTES_MAX = 1 << 19
-
-JOINING, CUTTING, IN, DRAINING, LEAVING = "joining", "cutting", "in", "draining", "leaving"
-
-RANK = {
-    JOINING: NEWCOMER,
-    CUTTING: MEMBER,  # it knows all others, so it can forward
-    IN: MEMBER,
-    DRAINING: MEMBER,
-    LEAVING: GONE,
-}
-
-
-class Membership:
-    """What one node keeps of one topic."""
-
-    __slots__ = ("departed", "early", "outstanding", "phase", "queue", "returned", "seen", "settled", "unheard", "view")
-
-    def __init__(self, view: View, phase: str) -> None:
-        self.phase = phase
-        self.view = view
-        self.departed: Vector = {}  # what those who left had delivered
-        self.seen = Seen()
-        self.early: list[Message] = []  # came while I was joining
-        self.queue: list[Message] = []  # mine, waiting for the window
-        self.outstanding: dict[MessageId, int] = {}  # my waves on their way -> messages in each
-        self.returned: dict[int, int] = {}  # first number -> messages, of my waves that came back before an earlier one
-        self.settled = -1  # my number up to which all is settled; -1: I have said nothing yet
-        self.unheard: dict[MessageId, Pub] = {}  # my waves that came back while nobody was to be reached
-
-    def is_in(self) -> bool:
-        return self.phase is IN or self.phase is DRAINING
 
 
 class VCube(Waves):
@@ -440,14 +411,3 @@ class VCube(Waves):
         elif told.vector is not None and not told.reply:  # it takes me for a member, and missed that I left
             self.send(sender, State(self.state_id(topic), self.rank(topic), None, False, True))
         self.repair.compare(sender, state, told)
-
-
-def portion(queue: list[Message], batch: int) -> tuple[Message, ...]:
-    """The messages that go out as one wave: at least one, else not above the bounds."""
-    count = size = 0
-    for n, message in enumerate(queue):
-        count += message.count
-        size += weight(message)
-        if n and (count > batch or size > WAVE_BYTES_MAX):
-            return tuple(queue[:n])
-    return tuple(queue)

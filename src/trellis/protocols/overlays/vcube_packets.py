@@ -18,6 +18,7 @@ from trellis.words import Height, Message, Packet, Vector
 Messages = Annotated[tuple[Message, ...], Meta(min_length=1, max_length=65_536)]
 Ranks = Annotated[tuple[Rank, ...], Meta(max_length=65_536)]
 
+WAVE_BYTES_MAX = 1 << 19  # of the messages in one wave
 PATIENT_BYTES_MAX = 1 << 14
 
 
@@ -126,6 +127,17 @@ def weight(message: Message) -> int:
     """Bytes that a message takes on a wire, at most: its payload, and an id for itself and each predecessor."""
     id_max = 32 + 4 * len(message.id.topic)
     return len(message.payload) + id_max * (1 + len(message.follows))
+
+
+def portion(queue: list[Message], batch: int) -> tuple[Message, ...]:
+    """The messages that go out as one wave: at least one, else not above the bounds."""
+    count = size = 0
+    for n, message in enumerate(queue):
+        count += message.count
+        size += weight(message)
+        if n and (count > batch or size > WAVE_BYTES_MAX):
+            return tuple(queue[:n])
+    return tuple(queue)
 
 
 def check(packet: Packet) -> None:

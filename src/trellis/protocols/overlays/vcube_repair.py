@@ -23,7 +23,8 @@ from trellis.protocols.parts.view import MEMBER
 from trellis.words import Message, NodeId, Origin, Time, Topic, Vector
 
 if TYPE_CHECKING:
-    from trellis.protocols.overlays.vcube import Membership, VCube
+    from trellis.protocols.overlays.vcube import VCube
+    from trellis.protocols.overlays.vcube_membership import Membership
 
 FILL_BYTES_MAX = 1 << 19
 NEVER_HAD = 1 << 62
