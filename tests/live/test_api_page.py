@@ -77,3 +77,12 @@ def test_the_ten_lines_of_the_readme_run_and_print_what_they_say(tmp_path: Path)
     path.write_text(program)
     done = subprocess.run([sys.executable, path], capture_output=True, text=True, check=False, timeout=30)
     assert (done.stdout.splitlines(), done.stderr) == (said, "")
+    assert "isinstance(event, trellis.Gap)" in program, "a reader that is too slow must not fail"
+    checked = subprocess.run(
+        [sys.executable, "-m", "mypy", "--strict", "--cache-dir", ROOT / ".mypy_cache", path],
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=ROOT,
+    )
+    assert checked.returncode == 0, checked.stdout
