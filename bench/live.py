@@ -7,8 +7,8 @@
 Deliveries per second are summed over the subscribers, from the first payload sent to the last one received; each
 subscriber checks every payload (race/load.py), and a run in which one is lost, repeated or swapped has no figures but
 the word "lost", also beside the name if other runs went well. CPU seconds are those of all processes, a server's
-included, per million deliveries. Latency is from when a payload was due to be published to when it is in the
-subscriber's hands, at 1,000 payloads a second: a publisher that stands still is late, and that counts.
+included, per million deliveries. Latency is from the publisher's turn to publish a payload to when it is in the
+subscriber's hands, at 1,000 payloads a second (race/load.py): a publisher that stands still is late, and that counts.
 
 `--check` holds the figures to the bars (race/bars.py): each is held or NOT held, with the ratio, or not checked where
 its contestant is missing; the exit code is 1 if one is not held. Where the time goes is shown by `--profile`.

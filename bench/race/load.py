@@ -1,8 +1,9 @@
 """The load that all contestants carry: what is published and when, and the check of what arrives.
 
 Phase one: numbered payloads, as fast as they go. Phase two: payloads with a time in them, at a fixed rate. The time is
-when the payload was due, for all contestants alike, not when the call was made: a publisher that stands still hides
-nothing, for what it sends late counts as late.
+when it was the publisher's turn, for all contestants alike, not when the call was made: a publisher that is kept by an
+earlier call hides nothing, for its next turn began when the payload was due. How exactly an event loop's timer wakes it
+(libuv and asyncio count milliseconds, `time.sleep` does not) is nobody's merit and does not count.
 
 Promises: a subscriber that misses, repeats or swaps a payload says so. In phase one each payload is compared whole with
           the one expected at its place in a cycle of 1,024 different ones, and the number of them with the number sent;
@@ -123,9 +124,11 @@ class Feed:
         report = Published(sent, began, cpu_seconds(processes) - cpu)
         due = time.monotonic_ns()
         for number in range(int(load.seconds * RATE)):
+            turn = due  # if the publisher was kept beyond it; else when its timer lets it
             while (now := time.monotonic_ns()) < due:
                 yield (due - now) / 1e9
-            yield [load.fill(TIMED, number, due)]
+                turn = time.monotonic_ns()
+            yield [load.fill(TIMED, number, turn)]
             due += 1_000_000_000 // RATE
         yield [load.fill(END, int(load.seconds * RATE))]
         yield from self.until_ended(2)

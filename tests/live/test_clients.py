@@ -30,6 +30,7 @@ from trellis.live.frames import (
     Unsubscribe,
 )
 from trellis.live.subscription import TOO_SLOW
+from trellis.live.tls import Identity
 from trellis.live.transport import BUFFER_MAX, dial
 
 
@@ -457,8 +458,12 @@ def test_a_client_without_a_certificate_of_the_authority_is_not_attached(tmp_pat
                 with pytest.raises(NetworkError, match=node.address):
                     await trellis.connect(node.address, **given).start()  # type: ignore[arg-type]
             assert node.sessions.open == {}
+            with pytest.raises(KeysError, match="a client's certificate, and a node needs a node's"):
+                trellis.Node(keys=keys, name="reader", join=node.address)
+            comer = trellis.Node(keys=keys, name="a", join=node.address)
+            comer.tls, comer.name = Identity(keys, "reader"), "reader"
             with pytest.raises(NetworkError, match="not let in: a client's certificate"):
-                await trellis.Node(keys=keys, name="reader", join=node.address).start()
+                await comer.start()
             async with trellis.connect(node.address, keys=keys, name="a") as client:  # a node's will do
                 await client.publish("t", b"x", confirm=True)
 

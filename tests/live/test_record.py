@@ -71,6 +71,7 @@ def test_what_was_written_comes_back_row_by_row(tmp_path: Path) -> None:
     assert about == {
         "digest": trace.digest(),
         "engine": "live",
+        "killed": [],
         "lives": 1,
         "nodes": 1,
         "ordering": "causal",

@@ -48,6 +48,7 @@ BROKEN = {
     200658: "a source died with what it had said first, and what it said later was held back for ever",
     301102: "what died with its source was passed over without what it followed, and joiners believed it",
     303417: "a message that came twice, and was held back, was counted as dropped",
+    81: "a source that had left, unheard, was not asked for what only it had",
     202875: "all who had a message died while a subscriber was cut off: that was counted as lost",
     5194: "a source that was cut off said something, and a subscriber left at once",
 }

@@ -3,8 +3,9 @@
 Promises: *lost* - a subscriber whose subscription was confirmed before the publication, and which stayed until the
           message was settled (or, if it never was, to the end of the run), never got it, or dropped what it got.
           *stuck* - a node that is subscribed at the end got a message and neither delivered nor dropped it; or its
-          subscription was never confirmed. What it waits for may have died with a source that never comes back, and
-          may come with one that is only out of reach: messages of a source that is dead for good are not judged.
+          subscription was never confirmed. Not judged are messages of a source that is dead for good, because what
+          they wait for may have died with it, and nobody can tell that from a source out of reach; and those that a
+          crashed source had not settled, because they may wait for another such source.
           A node's subscriptions end when it crashes, stops or starts anew: a dead node holds nothing, and waits for no
           confirmation. What a crashed source had not settled is owed to nobody: who could still pass it on may have
           died with it; nor is what it had settled owed to a node that was cut off then, if all lives that ever had it
@@ -184,9 +185,11 @@ class Logbook:
                 if stayed and subscription.confirmed.position < published.position:
                     yield node, id, subscription
 
-    def dead_for_good(self, origin: Origin) -> bool:
-        """A life that crashed, of a source that nobody met in a later one: as if it were only out of reach."""
-        return origin in self.crashed and self.newest.get(origin[0], -1) <= origin[1]
+    def may_wait_for_the_dead(self, id: MessageId) -> bool:
+        """Of a life that crashed: unsettled, or its source was never met in a later one."""
+        source, incarnation = id.origin
+        for_good = self.newest.get(source, -1) <= incarnation
+        return id.origin in self.crashed and (for_good or id not in self.settled)
 
     def died_out(self, ids: set[MessageId]) -> set[MessageId]:
         """Of these, those of crashed sources that no life has which is not over."""
@@ -223,7 +226,9 @@ def stuck(rows: Iterable[Row]) -> list[Witness]:
     found = []
     for (node, topic), subscription in book.standing():
         for id, row in subscription.received.items():
-            if not book.dead_for_good(id.origin) and not book.accounts_for(subscription, id) and subscription.holds(id):
+            if book.may_wait_for_the_dead(id):
+                continue
+            if not book.accounts_for(subscription, id) and subscription.holds(id):
                 says = f"node {node} received {id} at {row.at} and still holds it back at the end, {book.end}"
                 found.append(Witness("stuck", row.at, node, id, None, says))
         if subscription.confirmed is None:

@@ -57,7 +57,7 @@ class Case:
             case "lost":
                 return delivery.lost(trace, said, judged(self.subscriptions), judged(self.steps), self.quiet, work)
             case "stuck":
-                return delivery.stuck(trace, judged(self.subscriptions), work)
+                return delivery.stuck(trace, said, judged(self.subscriptions), work)
             case "total":
                 return total.total(trace, said, work)
         raise KeyError(audit)

@@ -147,12 +147,16 @@ def lost(
     return witnesses("lost", found, "node ", F.col("node"), *never)
 
 
-def dead_for_good(trace: DataFrame) -> DataFrame:
-    """Lives that crashed, of sources that nobody met in a later one. Few rows."""
-    crashed = of_kind(trace, "crash").select("run", "source", "incarnation").distinct()
+def of_the_living(waiting: DataFrame, trace: DataFrame, said: DataFrame) -> DataFrame:
+    """Without what may wait for the dead: of lives that crashed, unsettled or never followed by another life."""
+    life = ["run", "source", "incarnation"]
+    crashed = of_kind(trace, "crash").select(*life).distinct()
     started = of_kind(trace, "start").select("run", F.col("node").alias("source"), F.col("incarnation").alias("newer"))
-    later = crashed.join(started, ["run", "source"]).where("newer > incarnation")
-    return F.broadcast(crashed.join(later, ["run", "source", "incarnation"], "left_anti"))
+    followed = crashed.join(started, ["run", "source"]).where("newer > incarnation").select(*life).distinct()
+    dead = crashed.join(followed.withColumn("followed", F.lit(True)), life, "left").withColumn("dead", F.lit(True))
+    settled = said.where("settled IS NOT NULL").select(*MESSAGE, F.lit(True).alias("done"))
+    known = waiting.join(F.broadcast(dead), life, "left").join(settled, MESSAGE, "left")
+    return known.where("dead IS NULL OR (followed AND done)").drop("dead", "followed", "done")
 
 
 def died_out(trace: DataFrame, missing: DataFrame) -> DataFrame:
@@ -172,7 +176,7 @@ def copies_of(trace: DataFrame) -> DataFrame:
     return came.unionByName(of_kind(trace, "skip").select(*cells, F.lit(-1).alias("copies")))
 
 
-def stuck(trace: DataFrame, subscribers: DataFrame, work: Path) -> DataFrame:
+def stuck(trace: DataFrame, said: DataFrame, subscribers: DataFrame, work: Path) -> DataFrame:
     """A message that came and is still held back when nothing is left to happen; or no confirmation ever came.
 
     Copies and deliveries of a message at a node meet in one aggregate, not in a join.
@@ -198,8 +202,7 @@ def stuck(trace: DataFrame, subscribers: DataFrame, work: Path) -> DataFrame:
         .where("NOT delivered AND copies > 0")
         .join(F.broadcast(ends), "run")
     )
-    waiting = waiting.join(dead_for_good(trace), ["run", "source", "incarnation"], "left_anti")
-    held_back = in_gaps(waiting, gaps_in(trace), "left_anti")
+    held_back = in_gaps(of_the_living(waiting, trace, said), gaps_in(trace), "left_anti")
     back = (" received ", name(), " at ", F.col("at"), " and still holds it back at the end, ", F.col("end"))
     unconfirmed = standing.where("confirmed IS NULL").select(
         *PLACE, *(F.col(f"since_{cell}").alias(cell) for cell in ("at", "source", "incarnation", "seq"))

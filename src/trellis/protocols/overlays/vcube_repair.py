@@ -46,6 +46,7 @@ class Repair:
         self.refused: dict[tuple[Topic, Origin], dict[NodeId, Fill]] = {}  # who cannot help me, and what it said
         self.since: dict[tuple[Topic, Origin], Time] = {}  # when the first one said so
         self.mourned: dict[tuple[Topic, Origin], int] = {}  # up to these numbers the application waits no more
+        self.asked: dict[tuple[Topic, Origin], int] = {}  # sources that left -> up to which number I had everything
 
     def begin(self, topic: Topic, cut: Vector) -> None:
         if self.delay:
@@ -56,8 +57,9 @@ class Repair:
         self.told.pop(topic, None)
         for key in [key for key in self.refused if key[0] == topic]:
             del self.refused[key], self.since[key]
-        for key in [key for key in self.mourned if key[0] == topic]:
-            del self.mourned[key]
+        for numbers in (self.mourned, self.asked):
+            for key in [key for key in numbers if key[0] == topic]:
+                del numbers[key]
 
     def keep(self, message: Message) -> None:
         """A message came, or is mine."""
@@ -103,6 +105,16 @@ class Repair:
                 if self.orphaned(state, topic, origin):
                     self.refused.setdefault((topic, origin), {})
                     self.since.setdefault((topic, origin), self.overlay.now)
+                else:
+                    self.ask_leaver(state, topic, origin)
+
+    def ask_leaver(self, state: Membership, topic: Topic, origin: Origin) -> None:
+        """A source that left while I could not hear it may be the only one who has what it said: ask it, once."""
+        source, upto = origin[0], state.seen.upto.get(origin, 0)
+        left = source in self.overlay.reach and source not in state.view.members
+        if left and self.asked.get((topic, origin), -1) < upto:
+            self.asked[topic, origin] = upto
+            self.overlay.tell_state(source, topic, asks=True)
 
     def orphaned(self, state: Membership, topic: Topic, origin: Origin) -> bool:
         """Whether I lack something of a life that is over, and have not told so. (A source that is only out of reach
