@@ -72,6 +72,11 @@ class MessageId(
 Barrier = Annotated[tuple[MessageId, ...], Meta(max_length=BARRIER_MAX)]
 NOTHING: Barrier = ()
 
+GROUP_MAX = 4096  # topics in a timestamp
+Number = Annotated[int, Meta(ge=0, lt=EXACT)]
+Stamp = Annotated[tuple[tuple[Topic, Number], ...], Meta(max_length=GROUP_MAX)]  # ascending by topic
+UNSTAMPED: Stamp = ()
+
 
 class Message(msgspec.Struct, frozen=True, gc=False, array_like=True, forbid_unknown_fields=True):
     """What an application published in one call, with what the ordering needs to place it.
@@ -84,6 +89,7 @@ class Message(msgspec.Struct, frozen=True, gc=False, array_like=True, forbid_unk
     follows: Barrier = NOTHING  # causal order: deliver these first
     count: Count = 1
     awaited: bool = False  # the publisher waits to hear that every subscriber has it
+    stamp: Stamp = UNSTAMPED  # total order: its number on its topic, and what of other topics comes before it
 
     @property
     def last(self) -> int:

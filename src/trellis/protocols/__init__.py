@@ -13,6 +13,7 @@ from trellis.machine import Machine, Place
 from trellis.protocols.layers import CRASHES, Ordering, Overlay
 from trellis.protocols.orderings.causal import Causal
 from trellis.protocols.orderings.fifo import Fifo
+from trellis.protocols.orderings.total import PerTopic, Total
 from trellis.protocols.orderings.unordered import Unordered
 from trellis.protocols.overlays.brokers import Brokers
 from trellis.protocols.overlays.single_root import SingleRoot
@@ -30,6 +31,8 @@ ORDERINGS: dict[str, type[Ordering]] = {
     "unordered": Unordered,
     "fifo": Fifo,
     "causal": Causal,
+    "total": Total,
+    "per-topic": PerTopic,
 }
 
 # Printed algorithms whose overlay and order cannot be taken apart: they bring their own orders.
@@ -43,8 +46,13 @@ def build(overlay: str, ordering: str, place: Place, options: Mapping[str, int] 
     given = check(overlay, ordering, options or {})
     if overlay in WHOLE:
         return WHOLE[overlay](place, ordering)
-    kind = OVERLAYS[overlay]
-    return Stack(ORDERINGS[ordering](place), kind(place, **{**kind.options, **given}))
+    above, below = ORDERINGS[ordering], OVERLAYS[overlay]
+    return Stack(above(place, **taken(above, given)), below(place, **taken(below, given)))
+
+
+def taken(kind: type[Ordering] | type[Overlay], given: Mapping[str, int]) -> dict[str, int]:
+    """The options that are for this layer."""
+    return {name: given.get(name, default) for name, default in kind.options.items()}
 
 
 def needs_fifo_links(overlay: str) -> bool:
@@ -70,13 +78,14 @@ def check(overlay: str, ordering: str, options: Mapping[str, int]) -> dict[str, 
                 f"stack.ordering = {ordering!r} over {overlay!r}: it needs {' and '.join(lacking)}, which this "
                 f"overlay does not give; use overlay 'vcube'"
             )
-    accepted = OVERLAYS[overlay].options if overlay in OVERLAYS else {}
+    accepted = {*OVERLAYS[overlay].options, *ORDERINGS[ordering].options} if overlay in OVERLAYS else set()
     for name, value in options.items():
         if name not in accepted:
-            owners = [o for o, kind in OVERLAYS.items() if name in kind.options]
+            layers: dict[str, type[Overlay] | type[Ordering]] = {**OVERLAYS, **ORDERINGS}
+            owners = [layer for layer, kind in layers.items() if name in kind.options]
             raise ScenarioError(
-                f"stack.{name} = {value}: overlay {overlay!r} does not take it; "
-                f"it belongs to {' and '.join(owners) or 'no overlay'}"
+                f"stack.{name} = {value}: {ordering!r} over {overlay!r} does not take it; "
+                f"it belongs to {' and '.join(owners) or 'no layer'}"
             )
     return dict(options)
 

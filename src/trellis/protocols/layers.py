@@ -143,6 +143,7 @@ class Ordering(Machine):
     source: ClassVar[str]
     audits: ClassVar[tuple[str, ...]]  # by which a run under this order is judged
     needs: ClassVar[frozenset[str]] = frozenset()
+    options: ClassVar[dict[str, int]] = {}  # what a scenario may set under [stack], with the default
     wants_closed_cuts: bool = False  # whether what was given up may hide what something else must follow
 
     def __init__(self, place: Place) -> None:

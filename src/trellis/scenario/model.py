@@ -43,9 +43,12 @@ class StackSpec(Section, frozen=True):
     brokers: Count | None = None  # brokers: how many
     repair: Moment | UnsetType = UNSET  # vcube: how long until neighbours compare what they have; 0 or unset: never
     keep: Count | UnsetType = UNSET  # vcube: messages that a node keeps for those who missed them
+    desks: Annotated[int, Meta(ge=1, le=64)] | UnsetType = UNSET  # total: at how many nodes topics have their managers
+    across: Annotated[int, Meta(ge=0, le=1)] | UnsetType = UNSET  # total: 1 for causal order across topics
+    retry: Moment | UnsetType = UNSET  # total: how long until what is not answered is asked again; 0 or unset: never
 
     def options(self) -> dict[str, int]:
-        given = {name: getattr(self, name) for name in ("window", "batch", "brokers", "repair", "keep")}
+        given = {name: getattr(self, name) for name in self.__struct_fields__ if name not in ("overlay", "ordering")}
         return {name: value for name, value in given.items() if isinstance(value, int)}
 
 

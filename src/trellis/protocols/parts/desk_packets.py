@@ -1,0 +1,110 @@
+"""The packets of `total`: between those who publish or subscribe and the desks, and from desk to desk up the rank.
+
+Source:   TNO section 3.4: event and subscription timestamps under construction. Only ids travel, payloads stay.
+Assumes:  a tag is for ever: on a wire it is the packet's name.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, ClassVar
+
+import msgspec
+from msgspec import Meta
+
+from trellis.words import EXACT, GROUP_MAX, Packet, Stamp, Topic
+
+DESKS_MAX = 64
+
+Positive = Annotated[int, Meta(ge=1, lt=EXACT)]
+Natural = Annotated[int, Meta(ge=0, lt=EXACT)]
+Desk = Annotated[int, Meta(ge=0, lt=DESKS_MAX)]
+Turns = Annotated[tuple[Natural, ...], Meta(min_length=1, max_length=DESKS_MAX)]  # one for each desk
+Past = Annotated[tuple[Turns, ...], Meta(min_length=1, max_length=DESKS_MAX)]
+Topics = Annotated[tuple[Topic, ...], Meta(max_length=GROUP_MAX)]  # ascending
+
+
+class Ours(Packet, frozen=True, gc=False):
+    """Between orderings; the overlay has nothing to do with it."""
+
+    for_ordering: ClassVar[bool] = True
+
+
+class Ask(Ours, frozen=True, gc=False, tag="TA"):
+    """A publisher wants timestamps for its messages on a topic, up to this one; those before `first` it has got."""
+
+    first: Positive  # its messages on this topic are counted from 1 on
+    upto: Positive
+    kind: ClassVar[str] = "ASK"
+
+
+class Stamped(Ours, frozen=True, gc=False, tag="TS"):
+    """The timestamps of `count` messages, from `first` on: numbers from `number` on, the other entries alike."""
+
+    first: Positive
+    count: Positive
+    number: Positive
+    entries: Stamp  # without the topic's own
+    kind: ClassVar[str] = "STAMP"
+
+
+class Change(Ours, frozen=True, gc=False, tag="TC"):
+    """A subscriber wants these topics from now on, and no others."""
+
+    version: Positive  # its changes are counted from 1 on
+    topics: Topics
+    kind: ClassVar[str] = "CHANGE"
+
+
+class Admitted(Ours, frozen=True, gc=False, tag="TD"):
+    """Every desk knows of the change. The numbers are those after which it gets everything."""
+
+    version: Positive
+    entries: Stamp
+    kind: ClassVar[str] = "ADMIT"
+
+
+class Climb(Ours, frozen=True, gc=False, tag="TU"):
+    """A timestamp on its way up the rank, from desk to desk.
+
+    `past` and `turns` keep it in its place: to each desk on its way it comes after all those that were begun, at any
+    desk, before it was sent there.
+    """
+
+    to: Desk  # the next one
+    home: Desk  # where it was begun
+    serial: Positive  # among those begun there
+    over: Natural  # up to this serial nobody asks any more
+    turns: Turns  # per desk: its number among those from its home to that desk; 0: it does not go there
+    past: Past  # per home and desk: how many went there before
+    entries: Stamp  # so far
+    about: Stamped | Change  # what it is for; its entries come when it is complete
+    group: Topics  # whose numbers belong to it
+    kind: ClassVar[str] = "CLIMB"
+
+
+class Climbed(Ours, frozen=True, gc=False, tag="TV"):
+    """To its home: a climb is complete, and this is the answer that was given."""
+
+    to: Desk
+    serial: Positive
+    answer: Stamped | Admitted
+    kind: ClassVar[str] = "TOP"
+
+
+Answer = Stamped | Admitted
+
+
+def merged(one: Past, two: Past) -> Past:
+    """Element-wise maximum."""
+    return tuple(tuple(map(max, a, b)) for a, b in zip(one, two, strict=True))
+
+
+def with_entries(about: Stamped | Change, entries: Stamp) -> Answer:
+    """The answer to what was asked."""
+    if isinstance(about, Change):
+        return Admitted(about.id, about.version, entries)
+    topic = about.id.topic
+    return msgspec.structs.replace(about, entries=tuple(entry for entry in entries if entry[0] != topic))
+
+
+WIRE: tuple[type[Packet], ...] = (Ask, Stamped, Change, Admitted, Climb, Climbed)

@@ -1,0 +1,107 @@
+"""Sequencing groups: which topics must be ordered together, and how a topic finds its desk.
+
+Source:   TNO, section 3.4, Definition 1; section 4 ("Ordering features") for the wider rule.
+Promises: topics that two subscribers share are in each other's group. `Groups` knows only subscriptions that hold one
+          of its topics, as a topic manager does, and gives what `sequencing_groups` gives of all of them.
+Departs:  T10. Definition 1 orders each two topics for themselves. A subscriber of four topics that shares each two
+          neighbours of a ring with somebody else, and the diagonals with nobody, may be asked for a ring of four
+          messages, each before the next. So a topic that only one subscription shares is in the group (SAFE) if that
+          subscription has at least four topics: three have no diagonals. Both topics' managers see that alike.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Hashable, Iterable, Mapping
+
+from trellis import draw
+from trellis.words import Topic
+
+# Who is in the group of a topic besides itself: what two subscriptions share with it; that, and what one of at least
+# four topics does; what any subscription does; nobody.
+PRINTED, SAFE, WIDE, ALONE = "printed", "safe", "wide", "alone"
+RING = 4  # topics
+
+
+def sequencing_groups(subscriptions: Iterable[frozenset[Topic]], rule: str = PRINTED) -> dict[Topic, frozenset[Topic]]:
+    """The group of every topic that somebody subscribes to."""
+    groups = Groups(rule)
+    for n, topics in enumerate(subscriptions):
+        groups.change(n, topics)
+    return {topic: groups.of(topic) for topic in sorted(groups.holders)}
+
+
+class Groups:
+    """Subscriptions, as those see them who must order their topics."""
+
+    def __init__(self, rule: str) -> None:
+        self.rule = rule
+        self.subscriptions: dict[Hashable, frozenset[Topic]] = {}
+        self.holders: dict[Topic, dict[Hashable, None]] = {}  # by topic; in the order in which they came
+        self.groups: dict[Topic, frozenset[Topic]] = {}  # as far as they were asked for since the last change
+
+    def change(self, subscriber: Hashable, topics: frozenset[Topic]) -> None:
+        """From now on this is what it subscribes to; without topics it is forgotten."""
+        before = self.subscriptions.pop(subscriber, frozenset())
+        if topics:
+            self.subscriptions[subscriber] = topics
+        for topic in before - topics:
+            del self.holders[topic][subscriber]
+            if not self.holders[topic]:
+                del self.holders[topic]
+        for topic in topics - before:
+            self.holders.setdefault(topic, {})[subscriber] = None
+        for topic in before | topics:
+            self.groups.pop(topic, None)
+
+    def of(self, topic: Topic) -> frozenset[Topic]:
+        """SG_T."""
+        group = self.groups.get(topic)
+        if group is None:
+            group = self.groups[topic] = group_of(topic, self.held(topic), self.rule)
+        return group
+
+    def held(self, topic: Topic) -> list[frozenset[Topic]]:
+        """The subscriptions that hold a topic."""
+        return [self.subscriptions[subscriber] for subscriber in self.holders.get(topic, ())]
+
+
+def group_of(topic: Topic, subscriptions: list[frozenset[Topic]], rule: str) -> frozenset[Topic]:
+    """The group of a topic, by the subscriptions that hold it."""
+    if rule == ALONE:
+        return frozenset({topic})
+    if rule == WIDE:
+        return frozenset({topic}).union(*subscriptions)
+    shared = Counter(other for topics in subscriptions for other in topics)
+    group = {other for other, holders in shared.items() if holders >= 2} | {topic}
+    if rule == SAFE:
+        group = group.union(*(topics for topics in subscriptions if len(topics) >= RING))
+    return frozenset(group)
+
+
+class Desks:
+    """Where the managers of all topics sit. The rank of a topic: by its desk, then by its name.
+
+    So whatever climbs the rank visits a desk once, and all stages of a desk are one step. Unless it is told, a topic is
+    at the desk that wins the draw for its name: of more desks, a few topics move to the new ones and none elsewhere.
+    """
+
+    def __init__(self, count: int, told: Mapping[Topic, int] | None = None) -> None:
+        self.count = count
+        self.homes: dict[Topic, int] = dict(told or {})
+
+    def of(self, topic: Topic) -> int:
+        home = self.homes.get(topic)
+        if home is None:
+            key = draw.key_of(topic)
+            home = max(range(self.count), key=lambda desk: draw.draw(0, draw.DESK, key, desk))
+            self.homes[topic] = home
+        return home
+
+    def rank(self, topic: Topic) -> tuple[int, Topic]:
+        """The lower, the higher it ranks: a timestamp is built from the last to the first."""
+        return self.of(topic), topic
+
+    def path(self, topics: Iterable[Topic], below: int) -> tuple[int, ...]:
+        """The desks of these topics that come after a desk on the way up."""
+        return tuple(sorted({desk for desk in map(self.of, topics) if desk < below}, reverse=True))
