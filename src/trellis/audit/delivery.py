@@ -82,12 +82,10 @@ class Logbook:
             case "deliver":
                 self.delivered[life, id_of(row)] = row
             case "receive":
-                if (current := self.current(place)) is not None:
-                    for id in ids_of(row):
-                        current.received.setdefault(id, row)
-                        current.copies[id] += 1
+                self.note_copies(place, row, ids_of(row))
             case "publish":
                 self.published.setdefault(id_of(row), row)
+                self.note_copies(place, row, [id_of(row)])  # its own node has it from then on
             case "skip":
                 if (current := self.current(place)) is not None:
                     current.copies[id_of(row)] -= 1
@@ -115,6 +113,12 @@ class Logbook:
                     self.over.add(life)
                 self.end_all(row)
                 self.end_cuts(life, row)
+
+    def note_copies(self, place: Place, row: Row, ids: list[MessageId]) -> None:
+        if (current := self.current(place)) is not None:
+            for id in ids:
+                current.received.setdefault(id, row)
+                current.copies[id] += 1
 
     def note_cut(self, observer: Life, row: Row) -> None:
         """Both ends were cut off now; the other one for as long as this one does not take it back."""

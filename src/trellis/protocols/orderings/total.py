@@ -71,6 +71,7 @@ class Total(Ordering):
         self.lines: dict[Topic, Line] = {}
         self.letters: deque[Packet] = deque()  # from me to me
         self.reading = False
+        self.patient = False  # a timer is set
         self.unasked: list[Topic] = []  # of my messages that wait until those on other topics have their numbers
 
     def host_of(self, desk: int) -> NodeId:
@@ -85,7 +86,7 @@ class Total(Ordering):
     def upon_own(self, event: Receive | Timeout | Cycle) -> None:
         match event:
             case Receive():
-                self.upon_packet(event.packet)
+                self.to_node(self.me, event.packet)
             case Timeout(name) if name == RETRY:
                 self.upon_retry()
             case _:
@@ -301,13 +302,27 @@ class Total(Ordering):
             while self.letters:
                 self.upon_packet(self.letters.popleft())
             self.reading = False
+            if any(desk.open for desk in self.mine.values()):
+                self.be_patient()
+
+    # What was lost on the way is asked for again
 
     def be_patient(self) -> None:
-        if self.retry:
+        if self.retry and not self.patient:
+            self.patient = True
             self.set_timer(RETRY, self.retry)
 
     def upon_retry(self) -> None:
-        pass
+        self.patient = False
+        if self.changing is not None:
+            self.send_change()
+        for topic, line in self.lines.items():
+            if line.asked >= line.first:
+                self.send_ask(topic, line)
+        for desk in self.mine.values():
+            if desk.open:
+                self.be_patient()
+                desk.send_again()
 
 
 class PerTopic(Total):
