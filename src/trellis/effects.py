@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import msgspec
 
 from trellis.events import Arrive, Departed, Join, Joined, Leave, Spread
@@ -70,6 +72,13 @@ class Accuse(msgspec.Struct, frozen=True, gc=False):
     node: NodeId
 
 
+class Keep(msgspec.Struct, frozen=True, gc=False):
+    """Write this down so that it is there after a crash, before any packet leaves that was asked for later."""
+
+    key: str
+    value: Any  # a value of ours, or an integer; None: it may be forgotten
+
+
 # What one layer of a stack asks of the other is an event for that other: see protocols/stack.py.
 Effect = (
     Send
@@ -81,6 +90,7 @@ Effect = (
     | CancelTimer
     | Note
     | Accuse
+    | Keep
     | Join
     | Leave
     | Spread

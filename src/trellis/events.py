@@ -59,6 +59,12 @@ class Restore(msgspec.Struct, frozen=True, gc=False):
     incarnation: int
 
 
+class Kept(msgspec.Struct, frozen=True, gc=False):
+    """What this node had written down (`Keep`) in its former lives. The first event of a life, if there is any."""
+
+    items: dict[str, Any]
+
+
 class Cycle(msgspec.Struct, frozen=True, gc=False):
     """One more round of a cycle-driven host began."""
 
@@ -123,6 +129,7 @@ Event = (
     | Timeout
     | Suspect
     | Restore
+    | Kept
     | Cycle
     | Standing
     | Join

@@ -10,9 +10,11 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 
+from typing import Any
+
 import msgspec
 
-from trellis.effects import Accuse, CancelTimer, Confirm, Deliver, Effect, Gap, Note, Send, SetTimer, Settle
+from trellis.effects import Accuse, CancelTimer, Confirm, Deliver, Effect, Gap, Keep, Note, Send, SetTimer, Settle
 from trellis.events import Event
 from trellis.words import Message, MessageId, NodeId, Origin, Packet, Time, Topic
 
@@ -78,3 +80,6 @@ class Machine(ABC):
 
     def accuse(self, node: NodeId) -> None:
         self.outbox.append(Accuse(node))
+
+    def keep(self, key: str, value: Any) -> None:
+        self.outbox.append(Keep(key, value))

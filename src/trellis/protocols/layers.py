@@ -173,8 +173,13 @@ class Ordering(Machine):
                     self.joined(event.topic, {})
             case Receive() | Timeout() | Cycle():
                 self.upon_own(event)
+            case Suspect() | Restore():
+                self.upon_link(event)
             case _:
                 raise UnexpectedEvent(self, event)
+
+    def upon_link(self, event: Suspect | Restore) -> None:
+        """A node cannot be reached, or can. For orderings that talk to each other."""
 
     def upon_own(self, event: Receive | Timeout | Cycle) -> None:
         """A packet or a timer of the ordering's own, or a round. For orderings that talk to each other."""

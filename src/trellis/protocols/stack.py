@@ -13,6 +13,7 @@ from trellis.errors import UnexpectedEvent
 from trellis.events import (
     Cycle,
     Event,
+    Kept,
     Publish,
     Receive,
     Restore,
@@ -54,6 +55,9 @@ class Stack(Machine):
                 self.ordering.upon(event)
             case Suspect() | Restore():
                 self.overlay.upon(event)
+                self.ordering.upon(event)
+            case Kept():
+                self.ordering.upon(event)
             case Standing():
                 self.overlay.upon(event)
                 self.ordering.upon(event)

@@ -8,12 +8,13 @@ Promises: as `host.py`, and what RELIABILITY of the live runtime gives: a link i
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any
 
 import msgspec
 
 from trellis import draw
-from trellis.effects import Effect, Send
-from trellis.events import Event, Receive, Restore, Subscribe, Suspect, Unsubscribe
+from trellis.effects import Effect, Keep, Send
+from trellis.events import Event, Kept, Receive, Restore, Subscribe, Suspect, Unsubscribe
 from trellis.machine import Machine, Place
 from trellis.scenario.model import Crash, Faults, Pause, Scenario, Sever
 from trellis.sim.calendar import APPLICATION, FAULT, LINK, PACKET, TIMER, Entry
@@ -64,6 +65,7 @@ class FaultyHost(Host):
         self.wires: dict[Pair, Wire] = {}
         self.sessions: dict[tuple[NodeId, int], int] = {}  # packet -> the session in which it was sent
         self.dead: set[NodeId] = set()
+        self.disks: list[dict[str, Any]] = [{} for _ in range(scenario.nodes.count)]
         self.incarnations = [0] * scenario.nodes.count
         self.wanted: list[dict[Topic, None]] = [{} for _ in range(scenario.nodes.count)]
         self.still_until = [0] * scenario.nodes.count
@@ -126,6 +128,12 @@ class FaultyHost(Host):
             case Unsubscribe():
                 self.wanted[node].pop(event.topic, None)
         super().act(node, event)
+
+    def write_down(self, node: NodeId, effect: Keep) -> None:
+        if effect.value is None:
+            self.disks[node].pop(effect.key, None)
+        else:
+            self.disks[node][effect.key] = effect.value
 
     # Links
 
@@ -233,12 +241,14 @@ class FaultyHost(Host):
             self.cut(node, other, self.now)
 
     def start(self, node: NodeId) -> None:
-        """Back, with nothing but the number of its life."""
+        """Back, with nothing but the number of its life and what it wrote down."""
         self.dead.discard(node)
         self.still_until[node] = 0
         self.incarnations[node] += 1
         self.machines[node] = self.build_again(node)
         self.record_life("start", node)
+        if self.disks[node]:
+            self.carry_out(node, self.machines[node].step(self.now, Kept(dict(self.disks[node]))))
         for other in self.others(node):
             self.wire(node, other).suspects.pop(node, None)
             self.try_again(node, other)

@@ -10,7 +10,7 @@ import gc
 from collections.abc import Callable, Iterable
 
 from trellis import protocols
-from trellis.effects import CancelTimer, Confirm, Deliver, Effect, Gap, Note, Send, SetTimer, Settle
+from trellis.effects import CancelTimer, Confirm, Deliver, Effect, Gap, Keep, Note, Send, SetTimer, Settle
 from trellis.errors import AlreadySubscribed, NotSubscribed, UnexpectedEvent
 from trellis.events import Event, Publish, Receive, Standing, Subscribe, Timeout, Unsubscribe
 from trellis.machine import Machine, Place
@@ -141,8 +141,13 @@ class Host:
                 self.calendar.push(self.now + max(1, effect.delay), entry)
             case CancelTimer():
                 self.timers.pop((node, effect.name), None)
+            case Keep():
+                self.write_down(node, effect)
             case _:
                 raise UnexpectedEvent(self, effect)
+
+    def write_down(self, node: NodeId, effect: Keep) -> None:
+        """Nobody will read it: nothing breaks here."""
 
     def listen(self, node: NodeId, message: Message) -> None:
         """The application of a discussion: reply once, after all openings and some thought."""

@@ -2,12 +2,13 @@
 
 Source:   TNO, the multistage sequencer (Baldoni, Bonomi, Platania, Querzoni), sections 3 and 4.
 Promises: pairwise: if two nodes both deliver a and b, on one topic or on two, they deliver them in the same order.
-          With `across`, also causal order between topics.
-Assumes:  an overlay that brings every message that was handed down after a node joined it; desks (parts/desk.py) whose
-          hosts can be reached.
+          With `across`, also causal order between topics. What cannot be had any more is told as a gap.
+Assumes:  an overlay that brings every message that was handed down after a node joined it; of the hosts of each desk
+          (parts/bureau.py) a majority, sooner or later.
 Departs:  a message may be delivered when all entries of its timestamp are at or below the subscriber's clock and its
           own is the next one; the text asks for equality, which never comes true once the other topic has moved on.
           A node that waits to be admitted to a topic delivers nothing that may have to come after something on it.
+          T5. Who waits too long for a number asks its desk whose it is.
 """
 
 from __future__ import annotations
@@ -16,31 +17,19 @@ from collections import deque
 from typing import ClassVar
 
 from trellis.errors import UnexpectedEvent
-from trellis.events import Cycle, Event, Publish, Receive, Standing, Timeout
+from trellis.events import Cycle, Event, Kept, Publish, Receive, Restore, Standing, Suspect, Timeout
 from trellis.machine import Place
 from trellis.protocols.layers import GAPLESS, LEAVING, START_CUT, Ordering, Session
-from trellis.protocols.parts.desk import Desk
-from trellis.protocols.parts.desk_packets import Admitted, Ask, Change, Climb, Climbed, Stamped
+from trellis.protocols.parts.bureau import Bureau
+from trellis.protocols.parts.desk_packets import Admitted, Ask, Change, Ours, Pull, Stamped, Told
 from trellis.protocols.parts.groups import ALONE, SAFE, WIDE, Desks
-from trellis.words import Message, MessageId, NodeId, Packet, Stamp, Topic, Vector
+from trellis.protocols.parts.line import Line
+from trellis.protocols.parts.patience import Patience
+from trellis.protocols.seam import Missing
+from trellis.words import Message, MessageId, NodeId, Origin, Packet, Time, Topic, Vector
 
 RETRY = "retry"
-
-
-class Line:
-    """My messages on one topic, from the call to the overlay."""
-
-    __slots__ = ("asked", "first", "stamps", "waiting")
-
-    def __init__(self) -> None:
-        self.first = 1  # the number of the oldest that was not handed down yet; counts from 1
-        self.asked = 0  # up to which number I asked
-        self.waiting: list[tuple[MessageId, Publish]] = []  # from `first` on
-        self.stamps: dict[int, Stamp] = {}
-
-    @property
-    def last(self) -> int:
-        return self.first + len(self.waiting) - 1
+LEASE = 4  # times the retry: as long as a publisher may be out of reach before its numbers are given up
 
 
 class Total(Ordering):
@@ -50,70 +39,71 @@ class Total(Ordering):
     source = "TNO (Baldoni et al.), holes T1-T6, T8-T10 closed"
     audits = ("creation", "duplicate", "uninvited", "fifo", "total", "lost", "stuck")
     needs = frozenset({START_CUT, GAPLESS})
-    options: ClassVar[dict[str, int]] = {"desks": 3, "across": 0, "retry": 0}
+    options: ClassVar[dict[str, int]] = {"desks": 3, "copies": 1, "across": 0, "retry": 0}
     rule = SAFE
 
-    def __init__(self, place: Place, desks: int, across: int, retry: int) -> None:
+    def __init__(self, place: Place, desks: int, copies: int, across: int, retry: int) -> None:
         super().__init__(place)
-        self.desks = Desks(min(desks, place.size))
         self.across = bool(across)
         self.retry = retry
-        rule = WIDE if across else self.rule
-        self.mine = {n: Desk(n, self.desks, rule, self) for n in range(self.desks.count) if self.host_of(n) == self.me}
+        self.desks = Desks(min(desks, place.size))
+        self.reached: dict[NodeId, None] = {} if place.alone else dict.fromkeys(range(place.size))
+        self.lives: dict[NodeId, int] = {}  # the newest incarnation that I met
+        self.away: dict[NodeId, Time] = {}  # since when nobody answers there
+        self.bureau = Bureau(self, self.desks, copies, WIDE if across else self.rule)
+        self.letters: deque[tuple[NodeId, Ours]] = deque()  # to be read
+        self.reading = False
+        # As a subscriber
         self.inside: dict[Topic, Vector] = {}  # topics that the overlay brings and that I do not leave, with its cut
+        self.returning: dict[Topic, Vector] = {}  # the same, of those that the desks must first hear I left
         self.told: frozenset[Topic] = frozenset()  # what the desks know of that
         self.changing: frozenset[Topic] | None = None  # what they are told just now
         self.version = 0
-        self.returning: dict[Topic, Vector] = {}  # the same, of those that the desks must first hear I left
         self.clock: dict[Topic, int] = {}  # sub_LC: the last number delivered, of topics to which I am admitted
         self.ahead: dict[Topic, dict[int, Message]] = {}  # held back, by number
         self.waits: dict[Topic, dict[Topic, None]] = {}  # topics whose next message waits for this one
+        self.given_up: dict[tuple[Topic, Origin], int] = {}  # up to which number of a source the overlay gave up
+        self.stuck: dict[Topic, int] = {}  # what I waited for when I last looked
+        # As a publisher
         self.lines: dict[Topic, Line] = {}
-        self.letters: deque[Packet] = deque()  # from me to me
-        self.reading = False
-        self.patient = False  # a timer is set
-        self.unasked: list[Topic] = []  # of my messages that wait until those on other topics have their numbers
-
-    def host_of(self, desk: int) -> NodeId:
-        return desk
+        self.unasked: deque[tuple[Topic, int]] = deque()  # what waits until other topics have their numbers
+        self.patience = Patience(retry)
 
     def upon(self, event: Event) -> None:
-        if isinstance(event, Standing):
-            self.upon_standing(event.topic, event.members)
-        else:
-            super().upon(event)
+        match event:
+            case Standing():
+                self.upon_standing(event.topic, event.members)
+            case Kept():
+                self.bureau.recover(event.items)
+                self.be_patient()
+            case _:
+                super().upon(event)
 
     def upon_own(self, event: Receive | Timeout | Cycle) -> None:
         match event:
             case Receive():
-                self.to_node(self.me, event.packet)
+                assert isinstance(event.packet, Ours)
+                self.read(event.sender, event.packet)
             case Timeout(name) if name == RETRY:
                 self.upon_retry()
             case _:
                 raise UnexpectedEvent(self, event)
 
-    def upon_packet(self, packet: Packet) -> None:
+    def upon_packet(self, sender: NodeId, packet: Ours) -> None:
         match packet:
             case Stamped():
                 self.upon_stamped(packet)
             case Admitted():
                 self.upon_admitted(packet)
-            case Ask():
-                self.mine[self.desks.of(packet.id.topic)].upon_ask(packet)
-            case Change():
-                self.mine[self.desks.count - 1].upon_change(packet)
-            case Climb():
-                self.mine[packet.to].upon_climb(packet)
-            case Climbed():
-                self.mine[packet.to].upon_climbed(packet)
+            case Told():
+                self.upon_told(packet)
             case _:
-                raise UnexpectedEvent(self, packet)
+                self.bureau.upon_packet(sender, packet)
 
     # Subscribing
 
     def upon_standing(self, topic: Topic, members: tuple[NodeId, ...]) -> None:
-        for desk in self.mine.values():
-            desk.stand(topic, members)
+        self.bureau.stand(topic, members)
         if self.me in members:
             self.session(topic).wanted = True
             self.inside[topic] = {}
@@ -134,31 +124,30 @@ class Total(Ordering):
     def tell_desks(self) -> None:
         """One change at a time."""
         wanted = frozenset(self.inside)
-        if self.changing is not None or wanted == self.told:
-            return
-        self.version += 1
-        self.changing = wanted
-        self.send_change()
+        if self.changing is None and wanted != self.told:
+            self.version += 1
+            self.changing = wanted
+            self.send_change()
 
     def send_change(self) -> None:
         assert self.changing is not None
-        topics = tuple(sorted(self.changing))
         id = MessageId(self.origin, min(self.changing | self.told), -self.version)
-        self.to_desk(self.desks.count - 1, Change(id, self.version, topics))
+        self.to_desk(self.desks.count - 1, Change(id, self.version, tuple(sorted(self.changing))))
         self.be_patient()
 
     def upon_admitted(self, admitted: Admitted) -> None:
-        if self.changing is None or admitted.version != self.version:
+        if self.changing is None or admitted.version != self.version or admitted.id.origin != self.origin:
             return
+        self.patience.rewarded()
         new, self.told, self.changing = self.changing - self.told, self.changing, None
         numbers = dict(admitted.entries)
         for topic in sorted(new & self.inside.keys()):
-            self.admit(topic, numbers[topic])
+            self.admit(topic, numbers.get(topic, 0))
         for topic in [topic for topic in self.returning if topic not in self.told]:
             self.inside[topic] = self.returning.pop(topic)
         self.tell_desks()
         for topic in sorted(new):
-            self.free(topic)
+            self.look_at(self.waits.pop(topic, ()))
 
     def admit(self, topic: Topic, number: int) -> None:
         self.clock[topic] = number
@@ -181,45 +170,39 @@ class Total(Ordering):
             self.hold(message, -1)
         self.below.leave(topic)
         self.tell_desks()
-        self.free(topic)
+        self.look_at(self.waits.pop(topic, ()))
 
     # Publishing
 
     def spread(self, session: Session, id: MessageId, said: Publish) -> None:
         """Section 3.4: the publisher asks for a timestamp, and keeps the payload meanwhile."""
         self.line(id.topic).waiting.append((id, said))
-        self.unasked.append(id.topic)
+        self.unasked.append((id.topic, id.seq + said.count - 1))
         self.ask()
 
     def ask(self) -> None:
         """For all that may be asked for. For causal order across topics, one topic after the other."""
         while self.unasked:
-            topic = self.unasked[0]
-            if self.across and any(line.asked >= line.first for t, line in self.lines.items() if t != topic):
+            topic, last = self.unasked[0]
+            if self.across and any(line.open for other, line in self.lines.items() if other != topic):
                 return
-            self.unasked.pop(0)
-            line = self.line(topic)
-            line.asked += 1
-            self.send_ask(topic, line)
+            self.unasked.popleft()
+            self.line(topic).asked = last
+            self.send_ask(topic)
 
-    def send_ask(self, topic: Topic, line: Line) -> None:
-        id = MessageId(self.origin, topic, line.first)
-        self.to_desk(self.desks.of(topic), Ask(id, line.first, line.asked))
+    def send_ask(self, topic: Topic) -> None:
+        line = self.line(topic)
+        self.to_desk(self.desks.of(topic), Ask(MessageId(self.origin, topic, line.first), line.first, line.asked))
         self.be_patient()
 
     def upon_stamped(self, stamped: Stamped) -> None:
         """Hand down what has its timestamp, in the order in which it was published."""
         topic = stamped.id.topic
-        line = self.line(topic)
-        for n in range(stamped.count):
-            if stamped.first + n >= line.first:
-                own = (topic, stamped.number + n)
-                line.stamps[stamped.first + n] = tuple(sorted((own, *stamped.entries)))
-        while (stamp := line.stamps.pop(line.first, None)) is not None:
-            id, said = line.waiting.pop(0)
-            line.first += 1
-            message = Message(id, said.payload, (), said.count, said.awaited, stamp)
-            self.note("spread", id, len(stamp), said.count)
+        if stamped.id.origin != self.origin or topic not in self.lines:
+            return
+        self.patience.rewarded()
+        for message in self.lines[topic].stamp(stamped):
+            self.note("spread", message.id, len(message.stamp), message.count)
             self.below.spread(message)
             if self.sessions[topic].phase is not LEAVING:
                 self.upon_arrive(self.sessions[topic], message)
@@ -233,37 +216,41 @@ class Total(Ordering):
 
     def arrive(self, message: Message) -> None:
         topic = message.id.topic
-        if topic not in self.clock and (topic in self.inside or topic in self.returning):  # it is for me if it comes after my admission
-            self.ahead[topic][number_of(message)] = message
+        if topic not in self.clock and (topic in self.inside or topic in self.returning):
+            self.ahead[topic][number_of(message)] = message  # it is for me if it comes after my admission
             self.hold(message)
         else:
             super().arrive(message)
 
     def upon_arrive(self, session: Session, message: Message) -> None:
         topic, number = message.id.topic, number_of(message)
-        if number <= self.clock[topic]:
+        if number <= self.clock[topic] or number in self.ahead[topic]:
             self.note("skip", message.id, count=message.count)
             return
         self.ahead[topic][number] = message
         self.hold(message)
-        self.deliver_from(topic)
+        self.look_at((topic,))
 
-    def deliver_from(self, topic: Topic) -> None:
-        """What may be delivered now on a topic, and what waited for that."""
-        look = [topic]
+    def look_at(self, topics: tuple[Topic, ...] | dict[Topic, None]) -> None:
+        """Deliver what may be delivered now on these topics, and what waited for that."""
+        look = sorted(topics, reverse=True)
         while look:
             topic = look.pop()
-            message = self.ahead[topic].get(self.clock[topic] + 1) if topic in self.clock else None
-            if message is None:
+            if topic not in self.clock:
                 continue
-            blocker = self.blocker(message)
-            if blocker is not None:
-                self.waits.setdefault(blocker, {})[topic] = None
+            message = self.ahead[topic].get(self.clock[topic] + 1)
+            blocker = topic if message is None else self.blocker(message)
+            if message is None or blocker is not None:
+                if message is not None:
+                    assert blocker is not None
+                    self.waits.setdefault(blocker, {})[topic] = None
+                if self.ahead[topic]:
+                    self.be_patient()
                 continue
-            self.clock[topic] += 1
-            del self.ahead[topic][self.clock[topic]]
+            del self.ahead[topic][self.clock[topic] + 1]
             self.hold(message, -1)
             self.deliver_and_remember(self.sessions[topic], message)
+            self.clock[topic] += message.count
             look += [topic, *sorted(self.waits.pop(topic, ()), reverse=True)]
 
     def blocker(self, message: Message) -> Topic | None:
@@ -278,51 +265,129 @@ class Total(Ordering):
                 return topic
         return None
 
-    def free(self, topic: Topic) -> None:
-        """A topic is nobody's blocker any more, or for another reason."""
-        for waiting in sorted(self.waits.pop(topic, ())):
-            self.deliver_from(waiting)
-
     def deliverable(self, session: Session, message: Message) -> bool:
         topic = message.id.topic
         return number_of(message) == self.clock.get(topic, 0) + 1 and self.blocker(message) is None
 
+    # What does not come
+
+    def lacks(self, topic: Topic, cut: Vector, missing: list[Missing]) -> None:
+        """Which of my numbers that is the desk will tell."""
+        super().lacks(topic, cut, missing)
+        for origin, seq in cut.items():
+            self.given_up[topic, origin] = max(seq, self.given_up.get((topic, origin), 0))
+        self.be_patient()
+
+    def pull_what_is_stuck(self) -> bool:
+        """Ask whose the numbers are for which I have waited since I last looked; whether I wait for any."""
+        stuck = {
+            topic: number + 1
+            for topic, number in self.clock.items()
+            if number + 1 not in self.ahead[topic] and (self.ahead[topic] or topic in self.waits)
+        }
+        for topic, number in sorted(stuck.items()):
+            if self.stuck.get(topic) == number:
+                upto = min(self.ahead[topic], default=1) - 1
+                id = MessageId(self.origin, topic, number)
+                self.to_desk(self.desks.of(topic), Pull(id, number, upto))
+        self.stuck = stuck
+        return bool(stuck)
+
+    def upon_told(self, told: Told) -> None:
+        """Go on after numbers that will not come."""
+        topic, origin, seq = told.id.topic, told.id.origin, told.id.seq
+        if self.clock.get(topic, -1) + 1 != told.number:
+            return
+        given_up = max(0, min(told.count, self.given_up.get((topic, origin), 0) - seq + 1))
+        count = told.count if told.void else given_up
+        if not count:
+            return
+        session = self.sessions[topic]
+        if told.void and session.wanted and count > given_up:
+            self.gap(MessageId(origin, topic, seq + given_up), count - given_up)
+        self.clock[topic] += count
+        for number in [number for number in self.ahead[topic] if number <= self.clock[topic]]:
+            message = self.ahead[topic].pop(number)
+            self.hold(message, -1)
+            self.note("skip", message.id, count=message.count)
+        self.patience.rewarded()
+        self.look_at({topic: None, **self.waits.pop(topic, {})})
+
+    # Links
+
+    def upon_link(self, event: Suspect | Restore) -> None:
+        node = event.node
+        if isinstance(event, Suspect):
+            self.reached.pop(node, None)
+            self.away.setdefault(node, self.now)
+        else:
+            self.reached[node] = None
+            self.away.pop(node, None)
+            self.lives[node] = max(event.incarnation, self.lives.get(node, 0))
+            self.bureau.upon_restore(node)
+        self.patience.rewarded()
+        self.be_patient()
+
+    def is_gone(self, origin: Origin) -> bool:
+        """Whether nobody need wait for a publisher any more: its life is over, or it is away for too long."""
+        node, incarnation = origin
+        away = self.away.get(node)
+        lease_over = away is not None and self.now - away >= LEASE * self.retry
+        return lease_over or self.lives.get(node, 0) > incarnation
+
     # Between desks and nodes
 
     def to_desk(self, desk: int, packet: Packet) -> None:
-        self.to_node(self.host_of(desk), packet)
+        self.to_node(self.bureau.leader_of(desk), packet)
 
     def to_node(self, node: NodeId, packet: Packet) -> None:
-        if node != self.me:
+        if node == self.me:
+            assert isinstance(packet, Ours)
+            self.read(self.me, packet)
+        elif node in self.reached:
             self.send(node, packet)
+
+    def read(self, sender: NodeId, packet: Ours) -> None:
+        """One letter after the other: what one makes me write to myself comes after it."""
+        self.letters.append((sender, packet))
+        if self.reading:
             return
-        self.letters.append(packet)
-        if not self.reading:
-            self.reading = True
-            while self.letters:
-                self.upon_packet(self.letters.popleft())
-            self.reading = False
-            if any(desk.open for desk in self.mine.values()):
-                self.be_patient()
+        self.reading = True
+        while self.letters:
+            self.upon_packet(*self.letters.popleft())
+        self.reading = False
+        if self.bureau.busy:
+            self.be_patient()
 
     # What was lost on the way is asked for again
 
     def be_patient(self) -> None:
-        if self.retry and not self.patient:
-            self.patient = True
-            self.set_timer(RETRY, self.retry)
+        delay = self.patience.begin()
+        if delay:
+            self.set_timer(RETRY, delay)
 
     def upon_retry(self) -> None:
-        self.patient = False
+        self.patience.over()
+        waiting = self.pull_what_is_stuck() or self.bureau.busy or self.changing is not None
         if self.changing is not None:
             self.send_change()
         for topic, line in self.lines.items():
-            if line.asked >= line.first:
-                self.send_ask(topic, line)
-        for desk in self.mine.values():
-            if desk.open:
-                self.be_patient()
-                desk.send_again()
+            if line.open:
+                waiting = True
+                self.send_ask(topic)
+        self.bureau.send_again(self.patience.tries)
+        if waiting:
+            self.be_patient()
+
+    def ask_again(self, desk: int) -> None:
+        """Somebody else leads it now."""
+        self.patience.rewarded()
+        if self.changing is not None and desk == self.desks.count - 1:
+            self.send_change()
+        for topic, line in self.lines.items():
+            if line.open and self.desks.of(topic) == desk:
+                self.send_ask(topic)
+        self.be_patient()
 
 
 class PerTopic(Total):

@@ -15,7 +15,8 @@ Departs:  T9. FIFO links between managers do not suffice: two climbs from one to
 
 from __future__ import annotations
 
-from typing import Protocol
+from bisect import bisect_right
+from typing import NamedTuple, Protocol
 
 import msgspec
 
@@ -26,15 +27,20 @@ from trellis.protocols.parts.desk_packets import (
     Change,
     Climb,
     Climbed,
+    Command,
+    Lapse,
     Past,
+    Pull,
     Stamped,
+    Told,
     merged,
     with_entries,
 )
 from trellis.protocols.parts.groups import Desks, Groups
 from trellis.protocols.parts.stamps import stamp_of
-from trellis.words import NodeId, Origin, Packet, Topic
+from trellis.words import MessageId, NodeId, Origin, Packet, Topic
 
+GIVEN_MAX = 10_000  # of a topic, that can be asked for
 Serial = tuple[int, int]  # of a climb: its home, and its number there
 
 
@@ -51,8 +57,17 @@ class Account:
     __slots__ = ("answers", "numbered")
 
     def __init__(self) -> None:
-        self.numbered = 0  # its messages so far
-        self.answers: dict[int, Stamped] = {}  # by the first message; until the publisher says that it has it
+        self.numbered = 0  # its payloads so far
+        self.answers: dict[int, Stamped] = {}  # by the first of them; until the publisher says that it has it
+
+
+class Given(NamedTuple):
+    """Numbers that were given to one publisher at once."""
+
+    number: int
+    count: int
+    origin: Origin
+    first: int  # of its payloads
 
 
 class Desk:
@@ -68,6 +83,8 @@ class Desk:
         self.accounts: dict[tuple[Origin, Topic], Account] = {}
         self.admitted: dict[Origin, Admitted] = {}  # the last answer to each subscriber, at the desk where they begin
         self.changes: dict[Origin, int] = {}  # the last change of each that was begun there
+        self.given: dict[Topic, list[Given]] = {}  # lately, ascending
+        self.voids: dict[Topic, list[range]] = {}  # numbers that were given up
         self.begun = 0
         self.open: dict[int, Climb] = {}  # begun here, and not at the top yet; by serial, ascending
         self.sent: Past = ((0,) * desks.count,) * desks.count  # per home and desk: climbs that I know were begun
@@ -97,6 +114,9 @@ class Desk:
         number = self.clocks.get(topic, 0) + 1
         self.clocks[topic] = number + count - 1
         about = Stamped(ask.id, account.numbered + 1, count, number, ())
+        given = self.given.setdefault(topic, [])
+        given.append(Given(number, count, origin, about.first))
+        del given[:-GIVEN_MAX]
         account.numbered = ask.upto
         group = self.groups.of(topic)
         self.begin(about, tuple(sorted(group)), self.desks.path(group, self.index))
@@ -121,6 +141,71 @@ class Desk:
         self.learn_turns(climb)
         self.open[self.begun] = climb = self.fill(climb)
         self.send_on(climb)
+
+    # What is missed
+
+    def look_up(self, pull: Pull) -> Told | None:
+        """Whose these numbers are, from the first on, as far as they belong together."""
+        topic = pull.id.topic
+        given = self.given.get(topic, [])
+        n = bisect_right(given, pull.number, key=lambda run: run.number) - 1
+        if n < 0 or pull.number >= given[n].number + given[n].count:
+            return None
+        run = given[n]
+        skipped = pull.number - run.number
+        count = run.count - skipped
+        if pull.upto:
+            count = min(count, pull.upto - pull.number + 1)
+        for void in self.voids.get(topic, ()):
+            if pull.number in void:
+                return Told(MessageId(run.origin, topic, run.first + skipped), pull.number, void.stop - pull.number, True)
+            if void.start > pull.number:
+                count = min(count, void.start - pull.number)
+        return Told(MessageId(run.origin, topic, run.first + skipped), pull.number, count, False)
+
+    def answers(self, id: MessageId) -> list[Stamped]:
+        """What a publisher was told of these, if it has not said that it heard it."""
+        account = self.accounts.get((id.origin, id.topic))
+        return [a for a in account.answers.values() if a.first <= id.seq <= a.last] if account is not None else []
+
+    def upon_lapse(self, lapse: Lapse) -> None:
+        """T1, T2: nobody waits for them any more, whatever becomes of their publisher."""
+        topic = lapse.id.topic
+        self.voids.setdefault(topic, []).append(range(lapse.number, lapse.number + lapse.count))
+        told = self.look_up(Pull(lapse.id, lapse.number, 0))
+        if told is not None:
+            self.post.to_node(lapse.id.source, told)
+
+    # What is new to me
+
+    def take(self, command: Command) -> None:
+        match command:
+            case Ask():
+                self.upon_ask(command)
+            case Change():
+                self.upon_change(command)
+            case Climb():
+                self.upon_climb(command)
+            case Climbed():
+                self.upon_climbed(command)
+            case Lapse():
+                self.upon_lapse(command)
+
+    def is_news(self, command: Command) -> bool:
+        """Whether it would change anything but what is sent again."""
+        match command:
+            case Ask():
+                account = self.accounts.get((command.id.origin, command.id.topic))
+                return account is None or command.upto > account.numbered
+            case Change():
+                return command.version > self.changes.get(command.id.origin, 0)
+            case Climb():
+                done = self.done[command.home] >= command.turns[self.index]
+                return not done and (command.home, command.serial) not in self.held
+            case Climbed():
+                return command.serial in self.open
+            case Lapse():
+                return not any(command.number in void for void in self.voids.get(command.id.topic, ()))
 
     # What passes
 
@@ -163,7 +248,7 @@ class Desk:
         """My part: the numbers of my topics as they are now; at its home, also of those of lower rank."""
         about, me = climb.about, self.index
         if isinstance(about, Change):
-            self.groups.change(about.id.origin, frozenset(about.topics))
+            self.resubscribe(about)
         entries = dict(climb.entries)
         for topic in climb.group:
             home = self.desks.of(topic)
@@ -174,6 +259,14 @@ class Desk:
         if isinstance(about, Stamped) and climb.home == me:
             entries[about.id.topic] = about.number + about.count - 1
         return msgspec.structs.replace(climb, entries=stamp_of(entries), past=self.sent)
+
+    def resubscribe(self, change: Change) -> None:
+        """T6: what a node subscribed to in a former life is nobody's any more."""
+        node, incarnation = change.id.origin
+        lives = [life for life in self.groups.subscriptions if life[0] == node and life[1] < incarnation]
+        for life in lives:
+            self.groups.change(life, frozenset())
+        self.groups.change(change.id.origin, frozenset(change.topics))
 
     def learn_turns(self, climb: Climb) -> None:
         """What went before it, and the climb itself."""

@@ -30,21 +30,25 @@ class Ours(Packet, frozen=True, gc=False):
 
 
 class Ask(Ours, frozen=True, gc=False, tag="TA"):
-    """A publisher wants timestamps for its messages on a topic, up to this one; those before `first` it has got."""
+    """A publisher wants timestamps for what it publishes on a topic, up to this one; those before `first` it has got."""
 
-    first: Positive  # its messages on this topic are counted from 1 on
+    first: Positive
     upto: Positive
     kind: ClassVar[str] = "ASK"
 
 
 class Stamped(Ours, frozen=True, gc=False, tag="TS"):
-    """The timestamps of `count` messages, from `first` on: numbers from `number` on, the other entries alike."""
+    """The timestamps of `count` payloads, from `first` on: numbers from `number` on, the other entries alike."""
 
     first: Positive
     count: Positive
     number: Positive
     entries: Stamp  # without the topic's own
     kind: ClassVar[str] = "STAMP"
+
+    @property
+    def last(self) -> int:
+        return self.first + self.count - 1
 
 
 class Change(Ours, frozen=True, gc=False, tag="TC"):
@@ -61,6 +65,31 @@ class Admitted(Ours, frozen=True, gc=False, tag="TD"):
     version: Positive
     entries: Stamp
     kind: ClassVar[str] = "ADMIT"
+
+
+class Pull(Ours, frozen=True, gc=False, tag="TP"):
+    """A subscriber waits for these numbers of a topic: whose are they, and will they come?"""
+
+    number: Positive
+    upto: Natural  # 0: it has none above
+    kind: ClassVar[str] = "PULL"
+
+
+class Told(Ours, frozen=True, gc=False, tag="TT"):
+    """These numbers belong to what `id` names and to what follows it; if they are void, they will not come."""
+
+    number: Positive
+    count: Positive
+    void: bool
+    kind: ClassVar[str] = "TOLD"
+
+
+class Lapse(Ours, frozen=True, gc=False, tag="TL"):
+    """The desk itself gives numbers up, because the publisher is gone and a subscriber waits for them."""
+
+    number: Positive
+    count: Positive
+    kind: ClassVar[str] = "LAPSE"
 
 
 class Climb(Ours, frozen=True, gc=False, tag="TU"):
@@ -91,6 +120,67 @@ class Climbed(Ours, frozen=True, gc=False, tag="TV"):
     kind: ClassVar[str] = "TOP"
 
 
+# Copies of a desk's book at other hosts.
+
+Command = Ask | Change | Climb | Climbed | Lapse
+
+
+class Entry(msgspec.Struct, frozen=True, gc=False, array_like=True, forbid_unknown_fields=True):
+    """One line of the book of a desk."""
+
+    epoch: Natural  # under which leader it was written
+    command: Command | None  # None: a leader began
+
+
+class Append(Ours, frozen=True, gc=False, tag="TE"):
+    """From the leader of a desk: these lines follow that one. Lines up to `committed` hold for ever."""
+
+    to: Desk
+    epoch: Natural
+    after: Natural
+    after_epoch: Natural
+    entries: Annotated[tuple[Entry, ...], Meta(max_length=1024)]
+    committed: Natural
+    kind: ClassVar[str] = "APPEND"
+
+
+class Appended(Ours, frozen=True, gc=False, tag="TF"):
+    """My book agrees with the leader's up to this line; or it does not, and may only up to this one."""
+
+    to: Desk
+    epoch: Natural
+    upto: Natural
+    agrees: bool
+    kind: ClassVar[str] = "APPENDED"
+
+
+class Vote(Ours, frozen=True, gc=False, tag="TG"):
+    """I want to lead a desk whose leader I do not reach; my book ends with this line."""
+
+    to: Desk
+    epoch: Natural
+    last: Natural
+    last_epoch: Natural
+    kind: ClassVar[str] = "VOTE"
+
+
+class Voted(Ours, frozen=True, gc=False, tag="TH"):
+    """Lead it, or do not: then this is the epoch that I know."""
+
+    to: Desk
+    epoch: Natural
+    granted: bool
+    kind: ClassVar[str] = "VOTED"
+
+
+class Leads(Ours, frozen=True, gc=False, tag="TI"):
+    """To everybody: the host whose turn this epoch is leads the desk."""
+
+    to: Desk
+    epoch: Natural
+    kind: ClassVar[str] = "LEADS"
+
+
 Answer = Stamped | Admitted
 
 
@@ -107,4 +197,7 @@ def with_entries(about: Stamped | Change, entries: Stamp) -> Answer:
     return msgspec.structs.replace(about, entries=tuple(entry for entry in entries if entry[0] != topic))
 
 
-WIRE: tuple[type[Packet], ...] = (Ask, Stamped, Change, Admitted, Climb, Climbed)
+WIRE: tuple[type[Packet], ...] = (
+    *(Ask, Stamped, Change, Admitted, Pull, Told, Climb, Climbed),
+    *(Append, Appended, Vote, Voted, Leads),
+)

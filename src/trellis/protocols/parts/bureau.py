@@ -1,0 +1,224 @@
+"""The desks that a node hosts, and how it finds those of others.
+
+Promises: what is sent to a desk reaches whoever leads it, if need be when that is known; what a desk says is said by its
+          leader alone. A host writes down what it must not forget (`Keep`) before anything leaves that depends on it.
+Assumes:  desk n is kept by `copies` hosts from the n-th on, in a ring; host n is node n.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from trellis.protocols.parts.desk import Desk
+from trellis.protocols.parts.desk_packets import (
+    Append,
+    Appended,
+    Ask,
+    Change,
+    Climb,
+    Climbed,
+    Command,
+    Entry,
+    Lapse,
+    Leads,
+    Ours,
+    Pull,
+    Vote,
+    Voted,
+)
+from trellis.protocols.parts.groups import Desks
+from trellis.protocols.parts.ledger import Ledger
+from trellis.words import MessageId, NodeId, Packet, Topic
+
+if TYPE_CHECKING:
+    from trellis.protocols.orderings.total import Total
+
+LEASE = 4  # times the retry: as long as a publisher may be out of reach before its numbers are given up
+STANDING = "standing/"  # before a topic: who has subscribed since before the run
+DESK_ID = "desk"  # in the place of a topic, where a packet is about a desk
+
+
+class Voice:
+    """The post of one copy of a desk: only the leader's is heard."""
+
+    def __init__(self, node: Total) -> None:
+        self.node = node
+        self.ledger: Ledger | None = None
+
+    def to_desk(self, desk: int, packet: Packet) -> None:
+        if self.ledger is not None and self.ledger.leading:
+            self.node.to_desk(desk, packet)
+
+    def to_node(self, node: NodeId, packet: Packet) -> None:
+        if self.ledger is not None and self.ledger.leading:
+            self.node.to_node(node, packet)
+
+
+class Bureau:
+    """One node's part in the desks."""
+
+    def __init__(self, node: Total, desks: Desks, copies: int, rule: str) -> None:
+        self.node = node
+        self.desks = desks
+        self.copies = min(copies, desks.count)
+        self.id = MessageId(node.origin, DESK_ID, 0)
+        self.epochs = dict.fromkeys(range(desks.count), 0)  # the latest that I heard of, per desk
+        self.ledgers: dict[int, Ledger] = {}
+        self.copies_of: dict[int, Desk] = {}
+        for desk in range(desks.count):
+            hosts = self.hosts_of(desk)
+            if node.me in hosts:
+                voice = Voice(node)
+                voice.ledger = self.ledgers[desk] = Ledger(desk, hosts, node.me, self.id, self)
+                self.copies_of[desk] = Desk(desk, desks, rule, voice)
+
+    def hosts_of(self, desk: int) -> tuple[int, ...]:
+        return tuple((desk + n) % self.desks.count for n in range(self.copies))
+
+    def leader_of(self, desk: int) -> NodeId:
+        return self.hosts_of(desk)[self.epochs[desk] % self.copies]
+
+    @property
+    def busy(self) -> bool:
+        """Whether something waits for an answer of others."""
+        return any(
+            (ledger.leading and (self.copies_of[desk].open or ledger.committed < ledger.last)) or ledger.lacks_leader
+            for desk, ledger in self.ledgers.items()
+        )
+
+    def stand(self, topic: Topic, members: tuple[NodeId, ...]) -> None:
+        for desk in self.copies_of.values():
+            desk.stand(topic, members)
+        if self.copies_of:
+            self.node.keep(STANDING + topic, members)
+
+    # What comes
+
+    def upon_packet(self, sender: NodeId, packet: Ours) -> None:
+        match packet:
+            case Ask():
+                self.upon_command(sender, self.desks.of(packet.id.topic), packet)
+            case Change():
+                self.upon_command(sender, self.desks.count - 1, packet)
+            case Climb() | Climbed():
+                self.upon_command(sender, packet.to, packet)
+            case Pull():
+                self.upon_pull(sender, packet)
+            case Append() if packet.to in self.ledgers:
+                self.ledgers[packet.to].upon_append(sender, packet)
+            case Appended() if packet.to in self.ledgers:
+                self.ledgers[packet.to].upon_appended(sender, packet)
+            case Vote() if packet.to in self.ledgers:
+                self.ledgers[packet.to].upon_vote(sender, packet)
+            case Voted() if packet.to in self.ledgers:
+                self.ledgers[packet.to].upon_voted(sender, packet)
+            case Leads():
+                self.upon_leads(packet.to, packet.epoch)
+
+    def upon_command(self, sender: NodeId, desk: int, command: Command) -> None:
+        ledger = self.ledgers.get(desk)
+        if ledger is None or not ledger.leading:
+            self.point_to_leader(sender, desk)
+        elif self.copies_of[desk].is_news(command):
+            ledger.propose(command)
+        else:
+            self.copies_of[desk].take(command)
+
+    def point_to_leader(self, sender: NodeId, desk: int) -> None:
+        if desk in self.ledgers:
+            self.learn(desk, self.ledgers[desk].epoch)
+        if self.leader_of(desk) != self.node.me and sender != self.node.me:
+            self.node.to_node(sender, Leads(self.id, desk, self.epochs[desk]))
+
+    def upon_pull(self, sender: NodeId, pull: Pull) -> None:
+        """Say whose numbers they are. If that one is gone, give them up first."""
+        number = self.desks.of(pull.id.topic)
+        ledger = self.ledgers.get(number)
+        if ledger is None or not ledger.leading:
+            self.point_to_leader(sender, number)
+            return
+        desk = self.copies_of[number]
+        told = desk.look_up(pull)
+        if told is None:
+            return
+        if not told.void and self.node.is_gone(told.id.origin):
+            lapse = Lapse(pull.id, told.number, told.count)
+            ledger.propose(lapse)
+        else:
+            self.node.to_node(sender, told)
+            if not told.void:  # perhaps it never heard of its numbers
+                for answer in desk.answers(told.id):
+                    self.node.to_node(told.id.source, answer)
+
+    # Leaders
+
+    def upon_leads(self, desk: int, epoch: int) -> None:
+        if desk in self.ledgers:
+            self.ledgers[desk].follow(epoch)
+        if self.learn(desk, epoch):
+            self.node.ask_again(desk)
+
+    def learn(self, desk: int, epoch: int) -> bool:
+        newer = epoch > self.epochs[desk]
+        if newer:
+            self.epochs[desk] = epoch
+        return newer
+
+    def began_to_lead(self, desk: int) -> None:
+        epoch = self.ledgers[desk].epoch
+        self.learn(desk, epoch)
+        for node in self.node.reached:
+            self.node.to_node(node, Leads(self.id, desk, epoch))
+        self.node.ask_again(desk)
+
+    def upon_restore(self, node: NodeId) -> None:
+        """It may not have heard who leads; and I may have something for it."""
+        for desk, ledger in self.ledgers.items():
+            if ledger.leading:
+                if ledger.epoch:
+                    self.node.to_node(node, Leads(self.id, desk, ledger.epoch))
+                if node in ledger.hosts:
+                    ledger.send_again()
+
+    def send_again(self, tries: int) -> None:
+        for desk, ledger in self.ledgers.items():
+            if ledger.leading:
+                if ledger.committed < ledger.last:
+                    ledger.send_again()
+                self.copies_of[desk].send_again()
+            elif ledger.lacks_leader and tries >= ledger.distance:
+                ledger.stand()
+
+    # What a ledger asks for
+
+    def to_host(self, host: int, packet: Packet) -> None:
+        self.node.to_node(host, packet)
+
+    def reaches(self, host: int) -> bool:
+        return host == self.node.me or host in self.node.reached
+
+    def take(self, desk: int, command: Command | None) -> None:
+        copy = self.copies_of[desk]
+        if command is not None:
+            copy.take(command)
+        else:  # a leader began: what its predecessor said may be lost
+            copy.send_again()
+
+    def keep_line(self, desk: int, index: int, entry: Entry | None) -> None:
+        self.node.keep(f"desk/{desk}/{index}", entry)
+
+    def keep_epoch(self, desk: int, epoch: int) -> None:
+        self.node.keep(f"desk/{desk}/epoch", epoch)
+
+    def recover(self, kept: dict[str, object]) -> None:
+        """What this host wrote in its former lives."""
+        for key in sorted(kept):
+            if key.startswith(STANDING):
+                self.stand(key.removeprefix(STANDING), kept[key])  # type: ignore[arg-type]
+        for desk, ledger in self.ledgers.items():
+            epoch = kept.get(f"desk/{desk}/epoch", 0)
+            lines: list[Entry] = []
+            while isinstance(entry := kept.get(f"desk/{desk}/{len(lines) + 1}"), Entry):
+                lines.append(entry)
+            assert isinstance(epoch, int)
+            ledger.recover(epoch, lines)

@@ -1,0 +1,204 @@
+"""The book of a desk, at several hosts: what a majority has written down holds, whoever dies.
+
+Source:   Ongaro, Ousterhout 2014 (Raft): log matching, votes for whoever has all that counts, and that only lines of its
+          own epoch let a leader commit.
+Promises: all copies take the same commands in the same order. A command is taken, and what follows from it leaves this
+          host, only after a majority of the hosts has written it.
+Assumes:  what a host wrote down it still has when it comes back; a host that lost its book comes back as somebody else.
+Departs:  an epoch belongs to one host (its remainder by the number of hosts), so a host grants an epoch by rising to it.
+          There are no heartbeats: a leader is followed until its host is suspected, and nobody grants a vote while it
+          reaches the leader. The first leader needs no votes: nothing was written before it.
+"""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from trellis.protocols.parts.desk_packets import Append, Appended, Command, Entry, Vote, Voted
+from trellis.words import MessageId
+
+BATCH = 256  # lines in one packet
+
+
+class Office(Protocol):
+    """Where a copy is kept: what it can do there."""
+
+    def to_host(self, host: int, packet: Append | Appended | Vote | Voted) -> None: ...
+    def reaches(self, host: int) -> bool: ...
+    def keep_line(self, desk: int, index: int, entry: Entry | None) -> None: ...
+    def keep_epoch(self, desk: int, epoch: int) -> None: ...
+    def take(self, desk: int, command: Command | None) -> None: ...
+    def began_to_lead(self, desk: int) -> None: ...
+
+
+class Ledger:
+    """One host's copy of one desk's book."""
+
+    def __init__(self, desk: int, hosts: tuple[int, ...], me: int, id: MessageId, office: Office) -> None:
+        self.desk = desk
+        self.hosts = hosts  # the first one leads at first
+        self.me = me
+        self.id = id  # of its packets
+        self.office = office
+        self.epoch = 0
+        self.leading = self.leader == me
+        self.lines: list[Entry] = []  # the first is number 1
+        self.committed = 0  # up to this they are taken
+        self.agreed: dict[int, int] = {}  # leader: per host, up to which line
+        self.sent: dict[int, int] = {}  # leader: per host, up to which line it was sent something
+        self.votes: set[int] = set()
+
+    @property
+    def leader(self) -> int:
+        """The host whose turn the epoch is."""
+        return self.hosts[self.epoch % len(self.hosts)]
+
+    @property
+    def others(self) -> list[int]:
+        return [host for host in self.hosts if host != self.me]
+
+    @property
+    def last(self) -> int:
+        return len(self.lines)
+
+    def epoch_of(self, index: int) -> int:
+        return self.lines[index - 1].epoch if index else 0
+
+    def recover(self, epoch: int, lines: list[Entry]) -> None:
+        """What this host had written when it stopped. Who led then must be chosen again."""
+        self.epoch, self.lines, self.leading = epoch, lines, False
+
+    # As leader
+
+    def propose(self, command: Command | None) -> None:
+        self.write(Entry(self.epoch, command))
+        for host in self.others:
+            self.send_lines(host)
+        self.commit()
+
+    def write(self, entry: Entry) -> None:
+        self.lines.append(entry)
+        self.office.keep_line(self.desk, self.last, entry)
+
+    def send_lines(self, host: int) -> None:
+        """What it was not sent yet; also nothing, to ask how far it is."""
+        after = self.sent.get(host, 0)
+        lines = tuple(self.lines[after : after + BATCH])
+        self.sent[host] = after + len(lines)
+        told = Append(self.id, self.desk, self.epoch, after, self.epoch_of(after), lines, self.committed)
+        self.office.to_host(host, told)
+
+    def send_again(self) -> None:
+        """To those who have not answered: from where they surely are."""
+        for host in self.others:
+            if self.office.reaches(host):
+                self.sent[host] = self.agreed.get(host, 0)
+                self.send_lines(host)
+
+    def upon_appended(self, sender: int, answer: Appended) -> None:
+        if answer.epoch > self.epoch:
+            self.follow(answer.epoch)
+        if answer.epoch != self.epoch or not self.leading:
+            return
+        if answer.agrees:
+            self.agreed[sender] = max(answer.upto, self.agreed.get(sender, 0))
+            self.commit()
+            if self.sent[sender] < self.last:
+                self.send_lines(sender)
+        elif answer.upto < self.sent.get(sender, 0):
+            self.sent[sender] = answer.upto
+            self.send_lines(sender)
+
+    def commit(self) -> None:
+        """What a majority has. A line of an earlier epoch counts once one of mine after it does."""
+        have = sorted([self.last, *(self.agreed.get(host, 0) for host in self.others)], reverse=True)
+        upto = have[len(self.hosts) // 2]
+        if upto > self.committed and self.epoch_of(upto) == self.epoch:
+            self.take_upto(upto)  # the others hear of it with the next lines
+
+    def take_upto(self, index: int) -> None:
+        while self.committed < index:
+            self.committed += 1
+            self.office.take(self.desk, self.lines[self.committed - 1].command)
+
+    # As follower
+
+    def upon_append(self, sender: int, told: Append) -> None:
+        if told.epoch < self.epoch:
+            self.office.to_host(sender, Appended(self.id, self.desk, self.epoch, 0, False))
+            return
+        self.follow(told.epoch)
+        if told.after > self.last or self.epoch_of(told.after) != told.after_epoch:
+            known = min(self.last, told.after - 1)
+            self.office.to_host(sender, Appended(self.id, self.desk, self.epoch, max(known, self.committed), False))
+            return
+        for n, entry in enumerate(told.entries, told.after + 1):
+            if n <= self.last and self.epoch_of(n) != entry.epoch:
+                self.cut_off(n)
+            if n > self.last:
+                self.write(entry)
+        upto = told.after + len(told.entries)
+        self.take_upto(min(told.committed, upto))
+        self.office.to_host(sender, Appended(self.id, self.desk, self.epoch, upto, True))
+
+    def cut_off(self, index: int) -> None:
+        """From this line on they were written under a leader that nobody followed."""
+        assert index > self.committed, "a line that a majority has stays"
+        for n in range(index, self.last + 1):
+            self.office.keep_line(self.desk, n, None)
+        del self.lines[index - 1 :]
+
+    def follow(self, epoch: int) -> None:
+        if epoch > self.epoch:
+            self.epoch = epoch
+            self.office.keep_epoch(self.desk, epoch)
+            self.leading = False
+
+    # Elections
+
+    def stand(self) -> None:
+        """Ask for the next epoch that is mine."""
+        count = len(self.hosts)
+        mine = self.hosts.index(self.me)
+        self.follow(self.epoch + 1 + (mine - self.epoch - 1) % count)
+        self.votes = {self.me}
+        if not self.lead_if_elected():
+            for host in self.others:
+                self.office.to_host(host, Vote(self.id, self.desk, self.epoch, self.last, self.epoch_of(self.last)))
+
+    def upon_vote(self, sender: int, vote: Vote) -> None:
+        """Not while I reach another leader, nor for somebody who lacks a line that may count."""
+        standing = self.leading or (self.leader not in (self.me, sender) and self.office.reaches(self.leader))
+        has_all = (vote.last_epoch, vote.last) >= (self.epoch_of(self.last), self.last)
+        if vote.epoch > self.epoch and has_all and not standing:
+            self.follow(vote.epoch)
+            self.office.to_host(sender, Voted(self.id, self.desk, vote.epoch, True))
+        else:
+            self.office.to_host(sender, Voted(self.id, self.desk, self.epoch, False))
+
+    def upon_voted(self, sender: int, voted: Voted) -> None:
+        if voted.granted and voted.epoch == self.epoch and self.leader == self.me and not self.leading:
+            self.votes.add(sender)
+            self.lead_if_elected()
+        elif not voted.granted:
+            self.follow(voted.epoch)
+
+    def lead_if_elected(self) -> bool:
+        if 2 * len(self.votes) <= len(self.hosts):
+            return False
+        self.leading = True
+        self.agreed, self.sent = {}, dict.fromkeys(self.others, self.last)
+        self.office.began_to_lead(self.desk)
+        self.propose(None)
+        return True
+
+    @property
+    def lacks_leader(self) -> bool:
+        """Whether somebody should stand, as far as this host can see."""
+        return not self.leading and (self.leader == self.me or not self.office.reaches(self.leader))
+
+    @property
+    def distance(self) -> int:
+        """From the leader's place among the hosts to mine: whoever is nearer stands first."""
+        count = len(self.hosts)
+        return (self.hosts.index(self.me) - self.epoch) % count

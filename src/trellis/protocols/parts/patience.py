@@ -1,0 +1,30 @@
+"""How long to wait before asking again: longer each time, and not for ever while nothing changes."""
+
+from __future__ import annotations
+
+TRIES_MAX = 60
+DOUBLINGS_MAX = 5
+
+
+class Patience:
+    """One timer's worth of waiting."""
+
+    def __init__(self, delay: int) -> None:
+        self.delay = delay  # 0: nothing is ever lost
+        self.tries = 0  # in vain, since something changed
+        self.waiting = False
+
+    def begin(self) -> int:
+        """The delay for a timer that must be set now; 0 if none."""
+        if not self.delay or self.waiting or self.tries > TRIES_MAX:
+            return 0
+        self.waiting = True
+        return self.delay << min(self.tries, DOUBLINGS_MAX)
+
+    def over(self) -> None:
+        self.waiting = False
+        self.tries += 1
+
+    def rewarded(self) -> None:
+        """Something changed: what was in vain need not be so again."""
+        self.tries = 0
