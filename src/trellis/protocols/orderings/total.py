@@ -50,6 +50,7 @@ class Total(Ordering):
         self.reached: dict[NodeId, None] = {} if place.alone else dict.fromkeys(range(place.size))
         self.lives: dict[NodeId, int] = {}  # the newest incarnation that I met
         self.away: dict[NodeId, Time] = {}  # since when nobody answers there
+        self.born: Time = 0
         self.bureau = Bureau(self, self.desks, copies, WIDE if across else self.rule)
         self.letters: deque[tuple[NodeId, Ours]] = deque()  # to be read
         self.reading = False
@@ -74,6 +75,7 @@ class Total(Ordering):
             case Standing():
                 self.upon_standing(event.topic, event.members)
             case Kept():
+                self.born = self.now
                 self.bureau.recover(event.items)
                 self.be_patient()
             case _:
@@ -331,9 +333,12 @@ class Total(Ordering):
     def is_gone(self, origin: Origin) -> bool:
         """Whether nobody need wait for a publisher any more: its life is over, or it is away for too long."""
         node, incarnation = origin
-        away = self.away.get(node)
-        lease_over = away is not None and self.now - away >= LEASE * self.retry
-        return lease_over or self.lives.get(node, 0) > incarnation
+        if node == self.me:
+            return incarnation < self.place.incarnation
+        if self.lives.get(node, 0) > incarnation:
+            return True
+        since = self.away.get(node, self.born)  # whom I never met may have gone before I came
+        return node not in self.reached and self.now - since >= LEASE * self.retry
 
     # Between desks and nodes
 

@@ -154,7 +154,7 @@ class Bureau:
 
     def upon_leads(self, desk: int, epoch: int) -> None:
         if desk in self.ledgers:
-            self.ledgers[desk].follow(epoch)
+            self.ledgers[desk].upon_leads(epoch)
         if self.learn(desk, epoch):
             self.node.ask_again(desk)
 

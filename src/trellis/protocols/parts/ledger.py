@@ -5,7 +5,8 @@ Source:   Ongaro, Ousterhout 2014 (Raft): log matching, votes for whoever has al
 Promises: all copies take the same commands in the same order. A command is taken, and what follows from it leaves this
           host, only after a majority of the hosts has written it.
 Assumes:  what a host wrote down it still has when it comes back; a host that lost its book comes back as somebody else.
-Departs:  an epoch belongs to one host (its remainder by the number of hosts), so a host grants an epoch by rising to it.
+Departs:  an epoch belongs to one host (its remainder by the number of hosts), so a host votes by rising to an epoch, and
+          for itself when it has enough other votes.
           There are no heartbeats: a leader is followed until its host is suspected, and nobody grants a vote while it
           reaches the leader. The first leader needs no votes: nothing was written before it.
 """
@@ -46,6 +47,8 @@ class Ledger:
         self.committed = 0  # up to this they are taken
         self.agreed: dict[int, int] = {}  # leader: per host, up to which line
         self.sent: dict[int, int] = {}  # leader: per host, up to which line it was sent something
+        self.heard = True  # of the leader, in this epoch
+        self.wanted = 0  # the epoch that I ask for
         self.votes: set[int] = set()
 
     @property
@@ -66,7 +69,7 @@ class Ledger:
 
     def recover(self, epoch: int, lines: list[Entry]) -> None:
         """What this host had written when it stopped. Who led then must be chosen again."""
-        self.epoch, self.lines, self.leading = epoch, lines, False
+        self.epoch, self.lines, self.leading, self.heard = epoch, lines, False, False
 
     # As leader
 
@@ -128,6 +131,7 @@ class Ledger:
             self.office.to_host(sender, Appended(self.id, self.desk, self.epoch, 0, False))
             return
         self.follow(told.epoch)
+        self.heard = True
         if told.after > self.last or self.epoch_of(told.after) != told.after_epoch:
             known = min(self.last, told.after - 1)
             self.office.to_host(sender, Appended(self.id, self.desk, self.epoch, max(known, self.committed), False))
@@ -152,41 +156,45 @@ class Ledger:
         if epoch > self.epoch:
             self.epoch = epoch
             self.office.keep_epoch(self.desk, epoch)
-            self.leading = False
+            self.leading = self.heard = False
+
+    def upon_leads(self, epoch: int) -> None:
+        self.follow(epoch)
+        self.heard |= epoch == self.epoch
 
     # Elections
 
     def stand(self) -> None:
-        """Ask for the next epoch that is mine."""
+        """Ask for the next epoch that is mine. I rise to it only with a majority: or I would hold up the others."""
         count = len(self.hosts)
-        mine = self.hosts.index(self.me)
-        self.follow(self.epoch + 1 + (mine - self.epoch - 1) % count)
+        self.wanted = self.epoch + 1 + (self.hosts.index(self.me) - self.epoch - 1) % count
         self.votes = {self.me}
         if not self.lead_if_elected():
             for host in self.others:
-                self.office.to_host(host, Vote(self.id, self.desk, self.epoch, self.last, self.epoch_of(self.last)))
+                self.office.to_host(host, Vote(self.id, self.desk, self.wanted, self.last, self.epoch_of(self.last)))
 
     def upon_vote(self, sender: int, vote: Vote) -> None:
-        """Not while I reach another leader, nor for somebody who lacks a line that may count."""
-        standing = self.leading or (self.leader not in (self.me, sender) and self.office.reaches(self.leader))
+        """Not while I hear another leader, nor for somebody who lacks a line that may count."""
+        follows = self.heard and self.leader != sender and self.office.reaches(self.leader)
         has_all = (vote.last_epoch, vote.last) >= (self.epoch_of(self.last), self.last)
-        if vote.epoch > self.epoch and has_all and not standing:
+        if vote.epoch > self.epoch and has_all and not follows and not self.leading:
             self.follow(vote.epoch)
             self.office.to_host(sender, Voted(self.id, self.desk, vote.epoch, True))
         else:
             self.office.to_host(sender, Voted(self.id, self.desk, self.epoch, False))
 
     def upon_voted(self, sender: int, voted: Voted) -> None:
-        if voted.granted and voted.epoch == self.epoch and self.leader == self.me and not self.leading:
+        if not voted.granted:
+            self.follow(voted.epoch)
+        elif voted.epoch == self.wanted > self.epoch:
             self.votes.add(sender)
             self.lead_if_elected()
-        elif not voted.granted:
-            self.follow(voted.epoch)
 
     def lead_if_elected(self) -> bool:
         if 2 * len(self.votes) <= len(self.hosts):
             return False
-        self.leading = True
+        self.follow(self.wanted)
+        self.leading = self.heard = True
         self.agreed, self.sent = {}, dict.fromkeys(self.others, self.last)
         self.office.began_to_lead(self.desk)
         self.propose(None)
@@ -195,7 +203,7 @@ class Ledger:
     @property
     def lacks_leader(self) -> bool:
         """Whether somebody should stand, as far as this host can see."""
-        return not self.leading and (self.leader == self.me or not self.office.reaches(self.leader))
+        return not self.leading and not (self.heard and self.office.reaches(self.leader))
 
     @property
     def distance(self) -> int:
