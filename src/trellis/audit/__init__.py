@@ -42,7 +42,7 @@ SAYS = {
 PROMISES = {name: ordering.audits for name, ordering in ORDERINGS.items()}
 
 NEEDED_KINDS = (
-    *("publish", "deliver", "receive", "skip", "settle", "gap"),
+    *("publish", "deliver", "receive", "skip", "fill", "settle", "gap"),
     *("subscribe", "confirm", "unsubscribe", "suspect", "restore", *OF_NODE),
 )
 

@@ -86,6 +86,8 @@ class Logbook:
             case "publish":
                 self.published.setdefault(id_of(row), row)
                 self.note_copies(place, row, [id_of(row)])  # its own node has it from then on
+            case "fill":
+                self.note_copies(place, row, [id_of(row)])
             case "skip":
                 if (current := self.current(place)) is not None:
                     current.copies[id_of(row)] -= 1

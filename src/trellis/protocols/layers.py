@@ -118,6 +118,10 @@ class Overlay(Machine):
         """Bring this to every subscriber. Only while in its topic."""
 
 
+    def look_again(self, topic: Topic) -> None:
+        """I lack something that must exist. For overlays that can bring a message again."""
+
+
 # Where a session stands (plain words: CPython 3.11 takes ten times as long to look an Enum's member up).
 OUT, JOINING, IN, LEAVING = "out", "joining", "in", "leaving"
 

@@ -35,6 +35,7 @@ class Below(Protocol):
     def join(self, topic: Topic) -> None: ...
     def leave(self, topic: Topic) -> None: ...
     def spread(self, message: Message) -> None: ...
+    def look_again(self, topic: Topic) -> None: ...
 
 
 class Outlet:
@@ -76,3 +77,6 @@ class Outlet:
 
     def spread(self, message: Message) -> None:
         self.outbox.append(Spread(message))
+
+    def look_again(self, topic: Topic) -> None:
+        pass

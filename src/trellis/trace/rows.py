@@ -48,6 +48,7 @@ KINDS = {
     "receive": "a packet arrived",
     "deliver": "the message was handed to the application",
     "skip": "the message came again, or from before the subscription, and was dropped on purpose",
+    "fill": "the message was missed, and brought by somebody who had it",
     "settle": "every confirmed subscriber has these messages",
     "gap": "the application was told that these messages will not come to it any more",
     "refuse": "an application's call was refused",
@@ -59,7 +60,7 @@ KINDS = {
 }
 
 # Kinds with one row per message: a host may write one line for many (`batch`), and the trace has them one by one.
-ONE_BY_ONE = frozenset({"publish", "spread", "deliver", "skip"})
+ONE_BY_ONE = frozenset({"publish", "spread", "deliver", "skip", "fill"})
 # Kinds about a node as a whole. Each of them ends what it was subscribed to; `start` begins its next life.
 OF_NODE = ("crash", "stop", "start")
 

@@ -303,6 +303,7 @@ class Total(Ordering):
         given_up = max(0, min(told.count, self.given_up.get((topic, origin), 0) - seq + 1))
         count = told.count if told.void else given_up
         if not count:
+            self.below.look_again(topic)
             return
         session = self.sessions[topic]
         if told.void and session.wanted and count > given_up:

@@ -285,6 +285,9 @@ class VCube(Waves):
         self.above.arrive(message)
         return True
 
+    def look_again(self, topic: Topic) -> None:
+        self.repair.stir(topic)
+
     def take_or_skip(self, state: Membership, message: Message) -> None:
         if not self.take(state, message):
             self.note("skip", message.id, count=message.count)

@@ -163,7 +163,9 @@ class Repair:
                 break
             given.append(message)
         knows = self.overlay.knows(topic)
-        gone = {o: seq for o, seq in self.log.gone(topic, vector).items() if seq <= knows.get(o, 0)}
+        gone = self.log.gone(topic, vector)
+        if self.overlay.above.wants_closed_cuts:  # then I can only speak of what I have delivered
+            gone = {o: seq for o, seq in gone.items() if seq <= knows.get(o, 0)}
         if given or gone or asked:
             id, cut = self.overlay.state_id(topic), knows if gone else {}
             self.overlay.send(sender, Fill(id, tuple(given), gone, cut, len(given) < len(found)))
@@ -173,8 +175,9 @@ class Repair:
         state = self.overlay.topics.get(topic)
         if state is None or not state.is_in():
             return
-        for message in fill.messages:  # a trace does not tell that these came, so it does not tell of those skipped
-            self.overlay.take(state, message)
+        for message in fill.messages:  # of those that I had the trace tells nothing: no row said that they came
+            if self.overlay.take(state, message):
+                self.overlay.note("fill", message.id, count=message.count)
         if fill.more:
             self.overlay.tell_state(sender, topic)
             return

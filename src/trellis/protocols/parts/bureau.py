@@ -7,7 +7,7 @@ Assumes:  desk n is kept by `copies` hosts from the n-th on, in a ring; host n i
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from trellis.protocols.parts.desk import Desk
 from trellis.protocols.parts.desk_packets import (
@@ -19,10 +19,12 @@ from trellis.protocols.parts.desk_packets import (
     Climbed,
     Command,
     Entry,
+    Install,
     Lapse,
     Leads,
     Ours,
     Pull,
+    State,
     Vote,
     Voted,
 )
@@ -82,7 +84,7 @@ class Bureau:
     def busy(self) -> bool:
         """Whether something waits for an answer of others."""
         return any(
-            (ledger.leading and (self.copies_of[desk].open or ledger.committed < ledger.last)) or ledger.lacks_leader
+            (ledger.leading and (self.copies_of[desk].state.open or ledger.committed < ledger.last)) or ledger.lacks_leader
             for desk, ledger in self.ledgers.items()
         )
 
@@ -108,6 +110,8 @@ class Bureau:
                 self.ledgers[packet.to].upon_append(sender, packet)
             case Appended() if packet.to in self.ledgers:
                 self.ledgers[packet.to].upon_appended(sender, packet)
+            case Install() if packet.to in self.ledgers:
+                self.ledgers[packet.to].upon_install(sender, packet)
             case Vote() if packet.to in self.ledgers:
                 self.ledgers[packet.to].upon_vote(sender, packet)
             case Voted() if packet.to in self.ledgers:
@@ -210,15 +214,27 @@ class Bureau:
     def keep_epoch(self, desk: int, epoch: int) -> None:
         self.node.keep(f"desk/{desk}/epoch", epoch)
 
-    def recover(self, kept: dict[str, object]) -> None:
+    def keep_state(self, desk: int, index: int, epoch: int) -> None:
+        self.node.keep(f"desk/{desk}/state", Install(self.id, desk, epoch, index, epoch, self.state_of(desk)))
+
+    def state_of(self, desk: int) -> State:
+        return self.copies_of[desk].snapshot()
+
+    def install(self, desk: int, state: State) -> None:
+        self.copies_of[desk].install(state)
+
+    def recover(self, kept: dict[str, Any]) -> None:
         """What this host wrote in its former lives."""
         for key in sorted(kept):
             if key.startswith(STANDING):
-                self.stand(key.removeprefix(STANDING), kept[key])  # type: ignore[arg-type]
+                self.stand(key.removeprefix(STANDING), kept[key])
         for desk, ledger in self.ledgers.items():
-            epoch = kept.get(f"desk/{desk}/epoch", 0)
+            base = (0, 0)
+            state = kept.get(f"desk/{desk}/state")
+            if state is not None:
+                base = (state.index, state.index_epoch)
+                self.install(desk, state.state)
             lines: list[Entry] = []
-            while isinstance(entry := kept.get(f"desk/{desk}/{len(lines) + 1}"), Entry):
+            while (entry := kept.get(f"desk/{desk}/{base[0] + len(lines) + 1}")) is not None:
                 lines.append(entry)
-            assert isinstance(epoch, int)
-            ledger.recover(epoch, lines)
+            ledger.recover(kept.get(f"desk/{desk}/epoch", 0), base, lines)

@@ -15,12 +15,14 @@ Departs:  T9. FIFO links between managers do not suffice: two climbs from one to
 
 from __future__ import annotations
 
+import copy
 from bisect import bisect_right
-from typing import NamedTuple, Protocol
+from typing import Protocol
 
 import msgspec
 
 from trellis.protocols.parts.desk_packets import (
+    Account,
     Admitted,
     Answer,
     Ask,
@@ -28,10 +30,12 @@ from trellis.protocols.parts.desk_packets import (
     Climb,
     Climbed,
     Command,
+    Given,
     Lapse,
-    Past,
     Pull,
+    Run,
     Stamped,
+    State,
     Told,
     merged,
     with_entries,
@@ -41,7 +45,6 @@ from trellis.protocols.parts.stamps import stamp_of
 from trellis.words import MessageId, NodeId, Origin, Packet, Topic
 
 GIVEN_MAX = 10_000  # of a topic, that can be asked for
-Serial = tuple[int, int]  # of a climb: its home, and its number there
 
 
 class Post(Protocol):
@@ -51,25 +54,6 @@ class Post(Protocol):
     def to_node(self, node: NodeId, packet: Packet) -> None: ...
 
 
-class Account:
-    """What a publisher was given on a topic."""
-
-    __slots__ = ("answers", "numbered")
-
-    def __init__(self) -> None:
-        self.numbered = 0  # its payloads so far
-        self.answers: dict[int, Stamped] = {}  # by the first of them; until the publisher says that it has it
-
-
-class Given(NamedTuple):
-    """Numbers that were given to one publisher at once."""
-
-    number: int
-    count: int
-    origin: Origin
-    first: int  # of its payloads
-
-
 class Desk:
     """The managers of all topics that have their home here."""
 
@@ -77,20 +61,19 @@ class Desk:
         self.index = index
         self.desks = desks
         self.post = post
-        self.clocks: dict[Topic, int] = {}  # LC_T of the topics at home here
-        self.known: dict[Topic, int] = {}  # LLC: of topics of lower rank, as they passed
         self.groups = Groups(rule)
-        self.accounts: dict[tuple[Origin, Topic], Account] = {}
-        self.admitted: dict[Origin, Admitted] = {}  # the last answer to each subscriber, at the desk where they begin
-        self.changes: dict[Origin, int] = {}  # the last change of each that was begun there
-        self.given: dict[Topic, list[Given]] = {}  # lately, ascending
-        self.voids: dict[Topic, list[range]] = {}  # numbers that were given up
-        self.begun = 0
-        self.open: dict[int, Climb] = {}  # begun here, and not at the top yet; by serial, ascending
-        self.sent: Past = ((0,) * desks.count,) * desks.count  # per home and desk: climbs that I know were begun
-        self.done = [0] * desks.count  # per home: climbs that passed here
-        self.passed: dict[Serial, Climb] = {}  # as they left here, until their home is sure
-        self.held: dict[Serial, Climb] = {}  # they came before something that went before them
+        self.state = State(((0,) * desks.count,) * desks.count, [0] * desks.count)
+
+    def snapshot(self) -> State:
+        """All that I know, for somebody who must know it too."""
+        subscriptions = [(who, tuple(sorted(topics))) for who, topics in self.groups.subscriptions.items()]
+        return copy.deepcopy(msgspec.structs.replace(self.state, subscriptions=subscriptions))
+
+    def install(self, state: State) -> None:
+        self.state = copy.deepcopy(msgspec.structs.replace(state, subscriptions=[]))
+        self.groups = Groups(self.groups.rule)
+        for who, topics in state.subscriptions:
+            self.groups.change(who, frozenset(topics))
 
     def stand(self, topic: Topic, members: tuple[NodeId, ...]) -> None:
         """They have subscribed since before the run."""
@@ -103,7 +86,7 @@ class Desk:
     def upon_ask(self, ask: Ask) -> None:
         """Steps 1-5 of the timestamp generation, for all messages that have no number yet."""
         origin, topic = ask.id.origin, ask.id.topic
-        account = self.accounts.setdefault((origin, topic), Account())
+        account = self.state.accounts.setdefault((origin, topic), Account())
         for first in [first for first, answer in account.answers.items() if first + answer.count <= ask.first]:
             del account.answers[first]
         count = ask.upto - account.numbered
@@ -111,10 +94,10 @@ class Desk:
             for answer in account.answers.values():
                 self.post.to_node(origin[0], answer)
             return
-        number = self.clocks.get(topic, 0) + 1
-        self.clocks[topic] = number + count - 1
+        number = self.state.clocks.get(topic, 0) + 1
+        self.state.clocks[topic] = number + count - 1
         about = Stamped(ask.id, account.numbered + 1, count, number, ())
-        given = self.given.setdefault(topic, [])
+        given = self.state.given.setdefault(topic, [])
         given.append(Given(number, count, origin, about.first))
         del given[:-GIVEN_MAX]
         account.numbered = ask.upto
@@ -124,22 +107,22 @@ class Desk:
     def upon_change(self, change: Change) -> None:
         """A subscription timestamp, through all desks."""
         origin = change.id.origin
-        if change.version <= self.changes.get(origin, 0):
-            answer = self.admitted.get(origin)
+        if change.version <= self.state.changes.get(origin, 0):
+            answer = self.state.admitted.get(origin)
             if answer is not None and answer.version == change.version:
                 self.post.to_node(origin[0], answer)
             return
-        self.changes[origin] = change.version
+        self.state.changes[origin] = change.version
         self.begin(change, change.topics, tuple(range(self.index - 1, -1, -1)))
 
     def begin(self, about: Stamped | Change, group: tuple[Topic, ...], path: tuple[int, ...]) -> None:
-        self.begun += 1
-        mine = self.sent[self.index]
+        self.state.begun += 1
+        mine = self.state.sent[self.index]
         turns = tuple(turn + 1 if desk in path else 0 for desk, turn in enumerate(mine))
-        over = next(iter(self.open), self.begun) - 1
-        climb = Climb(about.id, self.index, self.index, self.begun, over, turns, self.sent, (), about, group)
+        over = next(iter(self.state.open), self.state.begun) - 1
+        climb = Climb(about.id, self.index, self.index, self.state.begun, over, turns, self.state.sent, (), about, group)
         self.learn_turns(climb)
-        self.open[self.begun] = climb = self.fill(climb)
+        self.state.open[self.state.begun] = climb = self.fill(climb)
         self.send_on(climb)
 
     # What is missed
@@ -147,31 +130,35 @@ class Desk:
     def look_up(self, pull: Pull) -> Told | None:
         """Whose these numbers are, from the first on, as far as they belong together."""
         topic = pull.id.topic
-        given = self.given.get(topic, [])
+        given = self.state.given.get(topic, [])
         n = bisect_right(given, pull.number, key=lambda run: run.number) - 1
-        if n < 0 or pull.number >= given[n].number + given[n].count:
+        if n < 0 or pull.number not in given[n]:
             return None
         run = given[n]
         skipped = pull.number - run.number
+        id = MessageId(run.origin, topic, run.first + skipped)
         count = run.count - skipped
         if pull.upto:
             count = min(count, pull.upto - pull.number + 1)
-        for void in self.voids.get(topic, ()):
-            if pull.number in void:
-                return Told(MessageId(run.origin, topic, run.first + skipped), pull.number, void.stop - pull.number, True)
-            if void.start > pull.number:
-                count = min(count, void.start - pull.number)
-        return Told(MessageId(run.origin, topic, run.first + skipped), pull.number, count, False)
+        for void in self.state.voids.get(topic, ()):
+            if void.first <= pull.number <= void.last:
+                return Told(id, pull.number, void.last - pull.number + 1, True)
+            if void.first > pull.number:
+                count = min(count, void.first - pull.number)
+        return Told(id, pull.number, count, False)
 
     def answers(self, id: MessageId) -> list[Stamped]:
         """What a publisher was told of these, if it has not said that it heard it."""
-        account = self.accounts.get((id.origin, id.topic))
+        account = self.state.accounts.get((id.origin, id.topic))
         return [a for a in account.answers.values() if a.first <= id.seq <= a.last] if account is not None else []
 
     def upon_lapse(self, lapse: Lapse) -> None:
         """T1, T2: nobody waits for them any more, whatever becomes of their publisher."""
         topic = lapse.id.topic
-        self.voids.setdefault(topic, []).append(range(lapse.number, lapse.number + lapse.count))
+        if self.is_news(lapse):
+            voids = self.state.voids.setdefault(topic, [])
+            voids.append(Run(lapse.number, lapse.number + lapse.count - 1))
+            del voids[:-GIVEN_MAX]
         told = self.look_up(Pull(lapse.id, lapse.number, 0))
         if told is not None:
             self.post.to_node(lapse.id.source, told)
@@ -195,53 +182,54 @@ class Desk:
         """Whether it would change anything but what is sent again."""
         match command:
             case Ask():
-                account = self.accounts.get((command.id.origin, command.id.topic))
+                account = self.state.accounts.get((command.id.origin, command.id.topic))
                 return account is None or command.upto > account.numbered
             case Change():
-                return command.version > self.changes.get(command.id.origin, 0)
+                return command.version > self.state.changes.get(command.id.origin, 0)
             case Climb():
-                done = self.done[command.home] >= command.turns[self.index]
-                return not done and (command.home, command.serial) not in self.held
+                done = self.state.done[command.home] >= command.turns[self.index]
+                return not done and (command.home, command.serial) not in self.state.held
             case Climbed():
-                return command.serial in self.open
+                return command.serial in self.state.open
             case Lapse():
-                return not any(command.number in void for void in self.voids.get(command.id.topic, ()))
+                voids = self.state.voids.get(command.id.topic, ())
+                return not any(void.first <= command.number <= void.last for void in voids)
 
     # What passes
 
     def upon_climb(self, climb: Climb) -> None:
         serial = (climb.home, climb.serial)
-        before = self.passed.get(serial)
+        before = self.state.passed.get(serial)
         if before is not None:  # sent again
             self.send_on(before)
-        elif self.done[climb.home] < climb.turns[self.index]:
-            self.held[serial] = climb
+        elif self.state.done[climb.home] < climb.turns[self.index]:
+            self.state.held[serial] = climb
             self.let_through()
 
     def let_through(self) -> None:
         """Whatever waits for nothing any more; one can free others."""
-        while ready := [serial for serial, climb in self.held.items() if self.is_next(climb)]:
+        while ready := [serial for serial, climb in self.state.held.items() if self.is_next(climb)]:
             for serial in sorted(ready):
-                self.pass_on(self.held.pop(serial))
+                self.pass_on(self.state.held.pop(serial))
 
     def is_next(self, climb: Climb) -> bool:
-        if self.done[climb.home] != climb.turns[self.index] - 1:
+        if self.state.done[climb.home] != climb.turns[self.index] - 1:
             return False
         me = self.index
         return all(
-            self.done[home] >= turns[me] for home, turns in enumerate(climb.past) if home != climb.home
+            self.state.done[home] >= turns[me] for home, turns in enumerate(climb.past) if home != climb.home
         )
 
     def pass_on(self, climb: Climb) -> None:
-        self.done[climb.home] = climb.turns[self.index]
-        for home, serial in [s for s in self.passed if s[0] == climb.home and s[1] <= climb.over]:
-            del self.passed[home, serial]
+        self.state.done[climb.home] = climb.turns[self.index]
+        for home, serial in [s for s in self.state.passed if s[0] == climb.home and s[1] <= climb.over]:
+            del self.state.passed[home, serial]
         self.learn_turns(climb)
         for topic, number in climb.entries:
-            if number > self.known.get(topic, 0):
-                self.known[topic] = number
+            if number > self.state.known.get(topic, 0):
+                self.state.known[topic] = number
         climb = self.fill(climb)
-        self.passed[climb.home, climb.serial] = climb
+        self.state.passed[climb.home, climb.serial] = climb
         self.send_on(climb)
 
     def fill(self, climb: Climb) -> Climb:
@@ -253,12 +241,12 @@ class Desk:
         for topic in climb.group:
             home = self.desks.of(topic)
             if home == me:
-                entries[topic] = self.clocks.get(topic, 0)
+                entries[topic] = self.state.clocks.get(topic, 0)
             elif home > me and climb.home == me:
-                entries[topic] = self.known.get(topic, 0)
+                entries[topic] = self.state.known.get(topic, 0)
         if isinstance(about, Stamped) and climb.home == me:
             entries[about.id.topic] = about.number + about.count - 1
-        return msgspec.structs.replace(climb, entries=stamp_of(entries), past=self.sent)
+        return msgspec.structs.replace(climb, entries=stamp_of(entries), past=self.state.sent)
 
     def resubscribe(self, change: Change) -> None:
         """T6: what a node subscribed to in a former life is nobody's any more."""
@@ -266,13 +254,15 @@ class Desk:
         lives = [life for life in self.groups.subscriptions if life[0] == node and life[1] < incarnation]
         for life in lives:
             self.groups.change(life, frozenset())
+            for known in (self.state.admitted, self.state.changes):
+                known.pop(life, None)
         self.groups.change(change.id.origin, frozenset(change.topics))
 
     def learn_turns(self, climb: Climb) -> None:
         """What went before it, and the climb itself."""
-        self.sent = merged(self.sent, climb.past)
-        row = tuple(map(max, self.sent[climb.home], climb.turns))
-        self.sent = (*self.sent[: climb.home], row, *self.sent[climb.home + 1 :])
+        self.state.sent = merged(self.state.sent, climb.past)
+        row = tuple(map(max, self.state.sent[climb.home], climb.turns))
+        self.state.sent = (*self.state.sent[: climb.home], row, *self.state.sent[climb.home + 1 :])
 
     def send_on(self, climb: Climb) -> None:
         """To the next desk; from the last one to whoever asked, and to its home."""
@@ -286,17 +276,17 @@ class Desk:
 
     def upon_climbed(self, climbed: Climbed) -> None:
         """One of mine is complete: keep the answer for who asks again."""
-        if self.open.pop(climbed.serial, None) is not None:
+        if self.state.open.pop(climbed.serial, None) is not None:
             self.keep(climbed.answer)
 
     def keep(self, answer: Answer) -> None:
         id = answer.id
         if isinstance(answer, Admitted):
-            self.admitted[id.origin] = answer
+            self.state.admitted[id.origin] = answer
         else:
-            self.accounts[id.origin, id.topic].answers[answer.first] = answer
+            self.state.accounts[id.origin, id.topic].answers[answer.first] = answer
 
     def send_again(self) -> None:
         """All that was begun here and is not complete."""
-        for climb in list(self.open.values()):
+        for climb in list(self.state.open.values()):
             self.send_on(climb)

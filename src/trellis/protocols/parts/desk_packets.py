@@ -11,7 +11,7 @@ from typing import Annotated, ClassVar
 import msgspec
 from msgspec import Meta
 
-from trellis.words import EXACT, GROUP_MAX, Packet, Stamp, Topic
+from trellis.words import EXACT, GROUP_MAX, Origin, Packet, Stamp, Topic
 
 DESKS_MAX = 64
 
@@ -19,6 +19,7 @@ Positive = Annotated[int, Meta(ge=1, lt=EXACT)]
 Natural = Annotated[int, Meta(ge=0, lt=EXACT)]
 Desk = Annotated[int, Meta(ge=0, lt=DESKS_MAX)]
 Turns = Annotated[tuple[Natural, ...], Meta(min_length=1, max_length=DESKS_MAX)]  # one for each desk
+Serial = tuple[Desk, Natural]  # of a climb: its home, and its number there
 Past = Annotated[tuple[Turns, ...], Meta(min_length=1, max_length=DESKS_MAX)]
 Topics = Annotated[tuple[Topic, ...], Meta(max_length=GROUP_MAX)]  # ascending
 
@@ -132,6 +133,62 @@ class Entry(msgspec.Struct, frozen=True, gc=False, array_like=True, forbid_unkno
     command: Command | None  # None: a leader began
 
 
+class Account(msgspec.Struct, array_like=True, forbid_unknown_fields=True):
+    """What a publisher was given on a topic."""
+
+    numbered: Natural = 0  # its payloads so far
+    answers: dict[Positive, Stamped] = {}  # by the first of them; until the publisher says that it has it
+
+
+class Given(msgspec.Struct, frozen=True, gc=False, array_like=True, forbid_unknown_fields=True):
+    """Numbers that were given to one publisher at once."""
+
+    number: Positive
+    count: Positive
+    origin: Origin
+    first: Positive  # of its payloads
+
+    def __contains__(self, number: int) -> bool:
+        return self.number <= number < self.number + self.count
+
+
+class Run(msgspec.Struct, frozen=True, gc=False, array_like=True, forbid_unknown_fields=True):
+    """Numbers that were given up."""
+
+    first: Positive
+    last: Positive
+
+
+class State(msgspec.Struct, array_like=True, forbid_unknown_fields=True):
+    """All that a desk knows."""
+
+    sent: Past  # per home and desk: climbs that it knows were begun
+    done: list[Natural]  # per home: climbs that passed here
+    clocks: dict[Topic, Natural] = {}  # LC_T of the topics at home here
+    known: dict[Topic, Natural] = {}  # LLC: of topics of lower rank, as they passed
+    subscriptions: list[tuple[Origin, Topics]] = []
+    accounts: dict[tuple[Origin, Topic], Account] = {}
+    admitted: dict[Origin, Admitted] = {}  # the last answer to each subscriber, at the desk where they begin
+    changes: dict[Origin, Natural] = {}  # the last change of each that was begun there
+    given: dict[Topic, list[Given]] = {}  # lately, ascending
+    voids: dict[Topic, list[Run]] = {}  # lately
+    begun: Natural = 0
+    open: dict[Positive, Climb] = {}  # begun here, and not at the top yet; by serial, ascending
+    passed: dict[Serial, Climb] = {}  # as they left here, until their home is sure
+    held: dict[Serial, Climb] = {}  # they came before something that went before them
+
+
+class Install(Ours, frozen=True, gc=False, tag="TJ"):
+    """From the leader: your book lacks lines that I have no more. This is the desk after that line."""
+
+    to: Desk
+    epoch: Natural
+    index: Natural
+    index_epoch: Natural
+    state: State
+    kind: ClassVar[str] = "INSTALL"
+
+
 class Append(Ours, frozen=True, gc=False, tag="TE"):
     """From the leader of a desk: these lines follow that one. Lines up to `committed` hold for ever."""
 
@@ -199,5 +256,5 @@ def with_entries(about: Stamped | Change, entries: Stamp) -> Answer:
 
 WIRE: tuple[type[Packet], ...] = (
     *(Ask, Stamped, Change, Admitted, Pull, Told, Climb, Climbed),
-    *(Append, Appended, Vote, Voted, Leads),
+    *(Append, Appended, Install, Vote, Voted, Leads),
 )

@@ -15,19 +15,23 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from trellis.protocols.parts.desk_packets import Append, Appended, Command, Entry, Vote, Voted
+from trellis.protocols.parts.desk_packets import Append, Appended, Command, Entry, Install, Ours, State, Vote, Voted
 from trellis.words import MessageId
 
 BATCH = 256  # lines in one packet
+LINES_KEPT = 4096  # taken lines that are kept for hosts that are behind
 
 
 class Office(Protocol):
     """Where a copy is kept: what it can do there."""
 
-    def to_host(self, host: int, packet: Append | Appended | Vote | Voted) -> None: ...
+    def to_host(self, host: int, packet: Ours) -> None: ...
     def reaches(self, host: int) -> bool: ...
     def keep_line(self, desk: int, index: int, entry: Entry | None) -> None: ...
     def keep_epoch(self, desk: int, epoch: int) -> None: ...
+    def keep_state(self, desk: int, index: int, epoch: int) -> None: ...
+    def state_of(self, desk: int) -> State: ...
+    def install(self, desk: int, state: State) -> None: ...
     def take(self, desk: int, command: Command | None) -> None: ...
     def began_to_lead(self, desk: int) -> None: ...
 
@@ -43,7 +47,9 @@ class Ledger:
         self.office = office
         self.epoch = 0
         self.leading = self.leader == me
-        self.lines: list[Entry] = []  # the first is number 1
+        self.base = 0  # the last line that is not kept
+        self.base_epoch = 0
+        self.lines: list[Entry] = []  # those after it
         self.committed = 0  # up to this they are taken
         self.agreed: dict[int, int] = {}  # leader: per host, up to which line
         self.sent: dict[int, int] = {}  # leader: per host, up to which line it was sent something
@@ -62,13 +68,15 @@ class Ledger:
 
     @property
     def last(self) -> int:
-        return len(self.lines)
+        return self.base + len(self.lines)
 
     def epoch_of(self, index: int) -> int:
-        return self.lines[index - 1].epoch if index else 0
+        return self.lines[index - self.base - 1].epoch if index > self.base else self.base_epoch
 
-    def recover(self, epoch: int, lines: list[Entry]) -> None:
+    def recover(self, epoch: int, base: tuple[int, int], lines: list[Entry]) -> None:
         """What this host had written when it stopped. Who led then must be chosen again."""
+        self.base, self.base_epoch = base
+        self.committed = self.base
         self.epoch, self.lines, self.leading, self.heard = epoch, lines, False, False
 
     # As leader
@@ -86,7 +94,13 @@ class Ledger:
     def send_lines(self, host: int) -> None:
         """What it was not sent yet; also nothing, to ask how far it is."""
         after = self.sent.get(host, 0)
-        lines = tuple(self.lines[after : after + BATCH])
+        if after < self.base:
+            self.sent[host] = self.committed
+            epoch = self.epoch_of(self.committed)
+            state = self.office.state_of(self.desk)
+            self.office.to_host(host, Install(self.id, self.desk, self.epoch, self.committed, epoch, state))
+            return
+        lines = tuple(self.lines[after - self.base : after - self.base + BATCH])
         self.sent[host] = after + len(lines)
         told = Append(self.id, self.desk, self.epoch, after, self.epoch_of(after), lines, self.committed)
         self.office.to_host(host, told)
@@ -122,7 +136,18 @@ class Ledger:
     def take_upto(self, index: int) -> None:
         while self.committed < index:
             self.committed += 1
-            self.office.take(self.desk, self.lines[self.committed - 1].command)
+            self.office.take(self.desk, self.lines[self.committed - self.base - 1].command)
+        if self.committed - self.base >= 2 * LINES_KEPT:
+            self.forget_upto(self.committed - LINES_KEPT)
+
+    def forget_upto(self, index: int) -> None:
+        """Of these lines, only what came of them stays."""
+        self.office.keep_state(self.desk, self.committed, self.epoch_of(self.committed))
+        self.base_epoch = self.epoch_of(index)
+        for n in range(self.base + 1, index + 1):
+            self.office.keep_line(self.desk, n, None)
+        del self.lines[: index - self.base]
+        self.base = index
 
     # As follower
 
@@ -132,6 +157,9 @@ class Ledger:
             return
         self.follow(told.epoch)
         self.heard = True
+        if told.after < self.base:  # it was sent before I was told the rest
+            self.office.to_host(sender, Appended(self.id, self.desk, self.epoch, self.committed, True))
+            return
         if told.after > self.last or self.epoch_of(told.after) != told.after_epoch:
             known = min(self.last, told.after - 1)
             self.office.to_host(sender, Appended(self.id, self.desk, self.epoch, max(known, self.committed), False))
@@ -145,12 +173,27 @@ class Ledger:
         self.take_upto(min(told.committed, upto))
         self.office.to_host(sender, Appended(self.id, self.desk, self.epoch, upto, True))
 
+    def upon_install(self, sender: int, told: Install) -> None:
+        """I was away for too long to be told line by line."""
+        if told.epoch < self.epoch:
+            self.office.to_host(sender, Appended(self.id, self.desk, self.epoch, 0, False))
+            return
+        self.follow(told.epoch)
+        self.heard = True
+        if told.index > self.committed:
+            for n in range(self.base + 1, self.last + 1):
+                self.office.keep_line(self.desk, n, None)
+            self.lines, self.base, self.base_epoch, self.committed = [], told.index, told.index_epoch, told.index
+            self.office.install(self.desk, told.state)
+            self.office.keep_state(self.desk, told.index, told.index_epoch)
+        self.office.to_host(sender, Appended(self.id, self.desk, self.epoch, told.index, True))
+
     def cut_off(self, index: int) -> None:
         """From this line on they were written under a leader that nobody followed."""
         assert index > self.committed, "a line that a majority has stays"
         for n in range(index, self.last + 1):
             self.office.keep_line(self.desk, n, None)
-        del self.lines[index - 1 :]
+        del self.lines[index - self.base - 1 :]
 
     def follow(self, epoch: int) -> None:
         if epoch > self.epoch:
