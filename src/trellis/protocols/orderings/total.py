@@ -267,6 +267,14 @@ class Total(Ordering):
                 return topic
         return None
 
+    def frontier(self, topic: Topic) -> Vector:
+        """What I handed down counts: a joiner gets it by its number, and nobody else has to bring it to me."""
+        vector = super().frontier(topic)
+        line = self.lines.get(topic)
+        if line is not None and line.first > 1:
+            vector[self.origin] = line.first - 1
+        return vector
+
     def deliverable(self, session: Session, message: Message) -> bool:
         topic = message.id.topic
         return number_of(message) == self.clock.get(topic, 0) + 1 and self.blocker(message) is None
