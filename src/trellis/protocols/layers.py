@@ -117,7 +117,6 @@ class Overlay(Machine):
     def spread(self, message: Message) -> None:
         """Bring this to every subscriber. Only while in its topic."""
 
-
     def look_again(self, topic: Topic) -> None:
         """I lack something that must exist. For overlays that can bring a message again."""
 

@@ -1,7 +1,8 @@
 """The desks that a node hosts, and how it finds those of others.
 
-Promises: what is sent to a desk reaches whoever leads it, if need be when that is known; what a desk says is said by its
-          leader alone. A host writes down what it must not forget (`Keep`) before anything leaves that depends on it.
+Promises: what is sent to a desk reaches whoever leads it, if need be when that is known; what a desk says is said by
+          its leader alone. A host writes down what it must not forget (`Keep`) before anything leaves that depends on
+          it.
 Assumes:  desk n is kept by `copies` hosts from the n-th on, in a ring; host n is node n.
 """
 
@@ -84,7 +85,8 @@ class Bureau:
     def busy(self) -> bool:
         """Whether something waits for an answer of others."""
         return any(
-            (ledger.leading and (self.copies_of[desk].state.open or ledger.committed < ledger.last)) or ledger.lacks_leader
+            (ledger.leading and (self.copies_of[desk].state.open or ledger.committed < ledger.last))
+            or ledger.lacks_leader
             for desk, ledger in self.ledgers.items()
         )
 

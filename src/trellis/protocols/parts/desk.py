@@ -42,7 +42,7 @@ from trellis.protocols.parts.desk_packets import (
 )
 from trellis.protocols.parts.groups import Desks, Groups
 from trellis.protocols.parts.stamps import stamp_of
-from trellis.words import MessageId, NodeId, Origin, Packet, Topic
+from trellis.words import MessageId, NodeId, Packet, Topic
 
 GIVEN_MAX = 10_000  # of a topic, that can be asked for
 
@@ -120,7 +120,9 @@ class Desk:
         mine = self.state.sent[self.index]
         turns = tuple(turn + 1 if desk in path else 0 for desk, turn in enumerate(mine))
         over = next(iter(self.state.open), self.state.begun) - 1
-        climb = Climb(about.id, self.index, self.index, self.state.begun, over, turns, self.state.sent, (), about, group)
+        climb = Climb(
+            about.id, self.index, self.index, self.state.begun, over, turns, self.state.sent, (), about, group
+        )
         self.learn_turns(climb)
         self.state.open[self.state.begun] = climb = self.fill(climb)
         self.send_on(climb)
@@ -216,9 +218,7 @@ class Desk:
         if self.state.done[climb.home] != climb.turns[self.index] - 1:
             return False
         me = self.index
-        return all(
-            self.state.done[home] >= turns[me] for home, turns in enumerate(climb.past) if home != climb.home
-        )
+        return all(self.state.done[home] >= turns[me] for home, turns in enumerate(climb.past) if home != climb.home)
 
     def pass_on(self, climb: Climb) -> None:
         self.state.done[climb.home] = climb.turns[self.index]
@@ -254,8 +254,8 @@ class Desk:
         lives = [life for life in self.groups.subscriptions if life[0] == node and life[1] < incarnation]
         for life in lives:
             self.groups.change(life, frozenset())
-            for known in (self.state.admitted, self.state.changes):
-                known.pop(life, None)
+            self.state.admitted.pop(life, None)
+            self.state.changes.pop(life, None)
         self.groups.change(change.id.origin, frozenset(change.topics))
 
     def learn_turns(self, climb: Climb) -> None:

@@ -31,7 +31,7 @@ class Ours(Packet, frozen=True, gc=False):
 
 
 class Ask(Ours, frozen=True, gc=False, tag="TA"):
-    """A publisher wants timestamps for what it publishes on a topic, up to this one; those before `first` it has got."""
+    """A publisher wants timestamps for its payloads on a topic, up to this one; those before `first` it has got."""
 
     first: Positive
     upto: Positive

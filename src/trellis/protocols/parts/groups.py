@@ -12,10 +12,10 @@ Departs:  T10. Definition 1 orders each two topics for themselves. A subscriber 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Hashable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 
 from trellis import draw
-from trellis.words import Topic
+from trellis.words import Origin, Topic
 
 # Who is in the group of a topic besides itself: what two subscriptions share with it; that, and what one of at least
 # four topics does; what any subscription does; nobody.
@@ -27,7 +27,7 @@ def sequencing_groups(subscriptions: Iterable[frozenset[Topic]], rule: str = PRI
     """The group of every topic that somebody subscribes to."""
     groups = Groups(rule)
     for n, topics in enumerate(subscriptions):
-        groups.change(n, topics)
+        groups.change((n, 0), topics)
     return {topic: groups.of(topic) for topic in sorted(groups.holders)}
 
 
@@ -36,11 +36,11 @@ class Groups:
 
     def __init__(self, rule: str) -> None:
         self.rule = rule
-        self.subscriptions: dict[Hashable, frozenset[Topic]] = {}
-        self.holders: dict[Topic, dict[Hashable, None]] = {}  # by topic; in the order in which they came
+        self.subscriptions: dict[Origin, frozenset[Topic]] = {}
+        self.holders: dict[Topic, dict[Origin, None]] = {}  # by topic; in the order in which they came
         self.groups: dict[Topic, frozenset[Topic]] = {}  # as far as they were asked for since the last change
 
-    def change(self, subscriber: Hashable, topics: frozenset[Topic]) -> None:
+    def change(self, subscriber: Origin, topics: frozenset[Topic]) -> None:
         """From now on this is what it subscribes to; without topics it is forgotten."""
         before = self.subscriptions.pop(subscriber, frozenset())
         if topics:

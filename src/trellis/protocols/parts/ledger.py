@@ -1,12 +1,12 @@
 """The book of a desk, at several hosts: what a majority has written down holds, whoever dies.
 
-Source:   Ongaro, Ousterhout 2014 (Raft): log matching, votes for whoever has all that counts, and that only lines of its
-          own epoch let a leader commit.
+Source:   Ongaro, Ousterhout 2014 (Raft): log matching, votes for whoever has all that counts, and that only lines of
+          its own epoch let a leader commit.
 Promises: all copies take the same commands in the same order. A command is taken, and what follows from it leaves this
           host, only after a majority of the hosts has written it.
 Assumes:  what a host wrote down it still has when it comes back; a host that lost its book comes back as somebody else.
-Departs:  an epoch belongs to one host (its remainder by the number of hosts), so a host votes by rising to an epoch, and
-          for itself when it has enough other votes.
+Departs:  an epoch belongs to one host (its remainder by the number of hosts), so a host votes by rising to an epoch,
+          and for itself when it has enough other votes.
           There are no heartbeats: a leader is followed until its host is suspected, and nobody grants a vote while it
           reaches the leader. The first leader needs no votes: nothing was written before it.
 """
