@@ -39,10 +39,10 @@ class Total(Ordering):
     source = "TNO (Baldoni et al.), holes T1-T6, T8-T10 closed"
     audits = ("creation", "duplicate", "uninvited", "fifo", "total", "lost", "stuck")
     needs = frozenset({START_CUT, GAPLESS})
-    options: ClassVar[dict[str, int]] = {"desks": 3, "copies": 1, "across": 0, "retry": 0}
+    options: ClassVar[dict[str, int]] = {"desks": 3, "copies": 1, "grows": 0, "across": 0, "retry": 0}
     rule = SAFE
 
-    def __init__(self, place: Place, desks: int, copies: int, across: int, retry: int) -> None:
+    def __init__(self, place: Place, desks: int, copies: int, grows: int, across: int, retry: int) -> None:
         super().__init__(place)
         self.across = bool(across)
         self.retry = retry
@@ -51,7 +51,7 @@ class Total(Ordering):
         self.lives: dict[NodeId, int] = {}  # the newest incarnation that I met
         self.away: dict[NodeId, Time] = {}  # since when nobody answers there
         self.born: Time = 0
-        self.bureau = Bureau(self, self.desks, copies, WIDE if across else self.rule)
+        self.bureau = Bureau(self, self.desks, copies, bool(grows), WIDE if across else self.rule)
         self.letters: deque[tuple[NodeId, Ours]] = deque()  # to be read
         self.reading = False
         # As a subscriber

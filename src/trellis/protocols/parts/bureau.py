@@ -3,7 +3,8 @@
 Promises: what is sent to a desk reaches whoever leads it, if need be when that is known; what a desk says is said by
           its leader alone. A host writes down what it must not forget (`Keep`) before anything leaves that depends on
           it.
-Assumes:  desk n is kept by `copies` hosts from the n-th on, in a ring; host n is node n.
+Assumes:  desk n is kept by `copies` hosts from the n-th on, in a ring; host n is node n. In a cluster that grows,
+          host 0 is there first and never comes back without its book, and all hosts keep all desks.
 """
 
 from __future__ import annotations
@@ -25,9 +26,12 @@ from trellis.protocols.parts.desk_packets import (
     Leads,
     Ours,
     Pull,
+    Seat,
+    Seats,
     State,
     Vote,
     Voted,
+    Yours,
 )
 from trellis.protocols.parts.groups import Desks
 from trellis.protocols.parts.ledger import Ledger
@@ -38,6 +42,7 @@ if TYPE_CHECKING:
 
 LEASE = 4  # times the retry: as long as a publisher may be out of reach before its numbers are given up
 STANDING = "standing/"  # before a topic: who has subscribed since before the run
+FOUNDER = (0,)  # counts alone until others have come, where a cluster grows
 DESK_ID = "desk"  # in the place of a topic, where a packet is about a desk
 
 
@@ -60,19 +65,21 @@ class Voice:
 class Bureau:
     """One node's part in the desks."""
 
-    def __init__(self, node: Total, desks: Desks, copies: int, rule: str) -> None:
+    def __init__(self, node: Total, desks: Desks, copies: int, grows: bool, rule: str) -> None:
         self.node = node
         self.desks = desks
         self.copies = min(copies, desks.count)
         self.id = MessageId(node.origin, DESK_ID, 0)
-        self.epochs = dict.fromkeys(range(desks.count), 0)  # the latest that I heard of, per desk
+        self.epochs: dict[int, int] = {}  # the latest that I heard of, per desk
         self.ledgers: dict[int, Ledger] = {}
         self.copies_of: dict[int, Desk] = {}
         for desk in range(desks.count):
             hosts = self.hosts_of(desk)
+            first = FOUNDER if grows else hosts
+            self.epochs[desk] = hosts.index(first[0])
             if node.me in hosts:
                 voice = Voice(node)
-                voice.ledger = self.ledgers[desk] = Ledger(desk, hosts, node.me, self.id, self)
+                voice.ledger = self.ledgers[desk] = Ledger(desk, hosts, first, self.id, self)
                 self.copies_of[desk] = Desk(desk, desks, rule, voice)
 
     def hosts_of(self, desk: int) -> tuple[int, ...]:
@@ -114,6 +121,8 @@ class Bureau:
                 self.ledgers[packet.to].upon_appended(sender, packet)
             case Install() if packet.to in self.ledgers:
                 self.ledgers[packet.to].upon_install(sender, packet)
+            case Yours() if packet.to in self.ledgers:
+                self.ledgers[packet.to].upon_yours(sender, packet)
             case Vote() if packet.to in self.ledgers:
                 self.ledgers[packet.to].upon_vote(sender, packet)
             case Voted() if packet.to in self.ledgers:
@@ -205,6 +214,8 @@ class Bureau:
 
     def take(self, desk: int, command: Command | None) -> None:
         copy = self.copies_of[desk]
+        if isinstance(command, Seat):
+            return
         if command is not None:
             copy.take(command)
         else:  # a leader began: what its predecessor said may be lost
@@ -216,8 +227,9 @@ class Bureau:
     def keep_epoch(self, desk: int, epoch: int) -> None:
         self.node.keep(f"desk/{desk}/epoch", epoch)
 
-    def keep_state(self, desk: int, index: int, epoch: int) -> None:
-        self.node.keep(f"desk/{desk}/state", Install(self.id, desk, epoch, index, epoch, self.state_of(desk)))
+    def keep_state(self, desk: int, index: int, epoch: int, seats: Seats) -> None:
+        kept = Install(self.id, desk, epoch, index, epoch, seats, self.state_of(desk))
+        self.node.keep(f"desk/{desk}/state", kept)
 
     def state_of(self, desk: int) -> State:
         return self.copies_of[desk].snapshot()
@@ -231,12 +243,13 @@ class Bureau:
             if key.startswith(STANDING):
                 self.stand(key.removeprefix(STANDING), kept[key])
         for desk, ledger in self.ledgers.items():
-            base = (0, 0)
+            base = None
             state = kept.get(f"desk/{desk}/state")
             if state is not None:
-                base = (state.index, state.index_epoch)
+                base = (state.index, state.index_epoch, state.seats)
                 self.install(desk, state.state)
             lines: list[Entry] = []
-            while (entry := kept.get(f"desk/{desk}/{base[0] + len(lines) + 1}")) is not None:
+            first = base[0] + 1 if base is not None else 1
+            while (entry := kept.get(f"desk/{desk}/{first + len(lines)}")) is not None:
                 lines.append(entry)
-            ledger.recover(kept.get(f"desk/{desk}/epoch", 0), base, lines)
+            ledger.recover(kept.get(f"desk/{desk}/epoch", ledger.epoch), base, lines)

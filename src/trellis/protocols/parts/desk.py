@@ -193,7 +193,8 @@ class Desk:
                 return not done and (command.home, command.serial) not in self.state.held
             case Climbed():
                 return command.serial in self.state.open
-            case Lapse():
+            case _:
+                assert isinstance(command, Lapse)
                 voids = self.state.voids.get(command.id.topic, ())
                 return not any(void.first <= command.number <= void.last for void in voids)
 

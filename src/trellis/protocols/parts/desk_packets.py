@@ -11,7 +11,7 @@ from typing import Annotated, ClassVar
 import msgspec
 from msgspec import Meta
 
-from trellis.words import EXACT, GROUP_MAX, Origin, Packet, Stamp, Topic
+from trellis.words import EXACT, GROUP_MAX, NodeId, Origin, Packet, Stamp, Topic
 
 DESKS_MAX = 64
 
@@ -123,7 +123,16 @@ class Climbed(Ours, frozen=True, gc=False, tag="TV"):
 
 # Copies of a desk's book at other hosts.
 
-Command = Ask | Change | Climb | Climbed | Lapse
+
+class Seat(Ours, frozen=True, gc=False, tag="TK"):
+    """A host counts from this line on."""
+
+    host: NodeId
+    kind: ClassVar[str] = "SEAT"
+
+
+Command = Ask | Change | Climb | Climbed | Lapse | Seat
+Seats = Annotated[tuple[NodeId, ...], Meta(max_length=DESKS_MAX)]
 
 
 class Entry(msgspec.Struct, frozen=True, gc=False, array_like=True, forbid_unknown_fields=True):
@@ -185,6 +194,7 @@ class Install(Ours, frozen=True, gc=False, tag="TJ"):
     epoch: Natural
     index: Natural
     index_epoch: Natural
+    seats: Seats
     state: State
     kind: ClassVar[str] = "INSTALL"
 
@@ -218,6 +228,7 @@ class Vote(Ours, frozen=True, gc=False, tag="TG"):
     epoch: Natural
     last: Natural
     last_epoch: Natural
+    handed: bool  # the leader wants it so
     kind: ClassVar[str] = "VOTE"
 
 
@@ -228,6 +239,14 @@ class Voted(Ours, frozen=True, gc=False, tag="TH"):
     epoch: Natural
     granted: bool
     kind: ClassVar[str] = "VOTED"
+
+
+class Yours(Ours, frozen=True, gc=False, tag="TM"):
+    """From the leader: you have all that I have, and this desk is yours by right. Ask for it."""
+
+    to: Desk
+    epoch: Natural
+    kind: ClassVar[str] = "YOURS"
 
 
 class Leads(Ours, frozen=True, gc=False, tag="TI"):
@@ -256,5 +275,5 @@ def with_entries(about: Stamped | Change, entries: Stamp) -> Answer:
 
 WIRE: tuple[type[Packet], ...] = (
     *(Ask, Stamped, Change, Admitted, Pull, Told, Climb, Climbed),
-    *(Append, Appended, Install, Vote, Voted, Leads),
+    *(Append, Appended, Install, Vote, Voted, Yours, Leads),
 )

@@ -3,7 +3,8 @@
 Source:   Ongaro, Ousterhout 2014 (Raft): log matching, votes for whoever has all that counts, and that only lines of
           its own epoch let a leader commit.
 Promises: all copies take the same commands in the same order. A command is taken, and what follows from it leaves this
-          host, only after a majority of the hosts has written it.
+          host, only after a majority of the seats has written it. Seats are added one at a time, by a line of the book,
+          for hosts that have all of it.
 Assumes:  what a host wrote down it still has when it comes back; a host that lost its book comes back as somebody else.
 Departs:  an epoch belongs to one host (its remainder by the number of hosts), so a host votes by rising to an epoch,
           and for itself when it has enough other votes.
@@ -15,9 +16,23 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from trellis.protocols.parts.desk_packets import Append, Appended, Command, Entry, Install, Ours, State, Vote, Voted
+from trellis.protocols.parts.desk_packets import (
+    Append,
+    Appended,
+    Command,
+    Entry,
+    Install,
+    Ours,
+    Seat,
+    Seats,
+    State,
+    Vote,
+    Voted,
+    Yours,
+)
 from trellis.words import MessageId
 
+Base = tuple[int, int, Seats]  # the last line that is not kept, its epoch, and the seats by then
 BATCH = 256  # lines in one packet
 LINES_KEPT = 4096  # taken lines that are kept for hosts that are behind
 
@@ -29,7 +44,7 @@ class Office(Protocol):
     def reaches(self, host: int) -> bool: ...
     def keep_line(self, desk: int, index: int, entry: Entry | None) -> None: ...
     def keep_epoch(self, desk: int, epoch: int) -> None: ...
-    def keep_state(self, desk: int, index: int, epoch: int) -> None: ...
+    def keep_state(self, desk: int, index: int, epoch: int, seats: Seats) -> None: ...
     def state_of(self, desk: int) -> State: ...
     def install(self, desk: int, state: State) -> None: ...
     def take(self, desk: int, command: Command | None) -> None: ...
@@ -39,14 +54,16 @@ class Office(Protocol):
 class Ledger:
     """One host's copy of one desk's book."""
 
-    def __init__(self, desk: int, hosts: tuple[int, ...], me: int, id: MessageId, office: Office) -> None:
+    def __init__(self, desk: int, hosts: Seats, first: Seats, id: MessageId, office: Office) -> None:
         self.desk = desk
-        self.hosts = hosts  # the first one leads at first
-        self.me = me
+        self.hosts = hosts  # all that may have a copy; the first one leads if it can
+        self.first = first  # those that count at first, and before all the first leader
+        self.seats = list(first)  # those whose majority counts, by all lines so far
+        self.me = id.source
         self.id = id  # of its packets
         self.office = office
-        self.epoch = 0
-        self.leading = self.leader == me
+        self.epoch = hosts.index(first[0])
+        self.leading = self.leader == self.me
         self.base = 0  # the last line that is not kept
         self.base_epoch = 0
         self.lines: list[Entry] = []  # those after it
@@ -73,11 +90,17 @@ class Ledger:
     def epoch_of(self, index: int) -> int:
         return self.lines[index - self.base - 1].epoch if index > self.base else self.base_epoch
 
-    def recover(self, epoch: int, base: tuple[int, int], lines: list[Entry]) -> None:
+    def recover(self, epoch: int, base: Base | None, lines: list[Entry]) -> None:
         """What this host had written when it stopped. Who led then must be chosen again."""
-        self.base, self.base_epoch = base
+        if base is not None:
+            self.base, self.base_epoch, self.first = base
         self.committed = self.base
         self.epoch, self.lines, self.leading, self.heard = epoch, lines, False, False
+        self.count_seats()
+
+    def count_seats(self) -> None:
+        seated = [line.command.host for line in self.lines if isinstance(line.command, Seat)]
+        self.seats = [*self.first, *seated]
 
     # As leader
 
@@ -89,16 +112,22 @@ class Ledger:
 
     def write(self, entry: Entry) -> None:
         self.lines.append(entry)
+        if isinstance(entry.command, Seat):
+            self.seats.append(entry.command.host)
         self.office.keep_line(self.desk, self.last, entry)
 
     def send_lines(self, host: int) -> None:
         """What it was not sent yet; also nothing, to ask how far it is."""
+        if not self.office.reaches(host):
+            return
         after = self.sent.get(host, 0)
         if after < self.base:
             self.sent[host] = self.committed
             epoch = self.epoch_of(self.committed)
             state = self.office.state_of(self.desk)
-            self.office.to_host(host, Install(self.id, self.desk, self.epoch, self.committed, epoch, state))
+            seats = self.seats_upto(self.committed)
+            install = Install(self.id, self.desk, self.epoch, self.committed, epoch, seats, state)
+            self.office.to_host(host, install)
             return
         lines = tuple(self.lines[after - self.base : after - self.base + BATCH])
         self.sent[host] = after + len(lines)
@@ -122,14 +151,25 @@ class Ledger:
             self.commit()
             if self.sent[sender] < self.last:
                 self.send_lines(sender)
+            else:
+                self.welcome(sender)
         elif answer.upto < self.sent.get(sender, 0):
             self.sent[sender] = answer.upto
             self.send_lines(sender)
 
+    def welcome(self, host: int) -> None:
+        """It has all that I have: it may count from now on, one after the other; and its own desk it may lead."""
+        if self.agreed[host] < self.last or self.committed < self.last:
+            return
+        if host not in self.seats:
+            self.propose(Seat(self.id, host))
+        elif host == self.hosts[0] and self.hosts[0] != self.me:
+            self.office.to_host(host, Yours(self.id, self.desk, self.epoch))
+
     def commit(self) -> None:
         """What a majority has. A line of an earlier epoch counts once one of mine after it does."""
-        have = sorted([self.last, *(self.agreed.get(host, 0) for host in self.others)], reverse=True)
-        upto = have[len(self.hosts) // 2]
+        have = sorted((self.last if host == self.me else self.agreed.get(host, 0)) for host in self.seats)
+        upto = have[(len(have) - 1) // 2]
         if upto > self.committed and self.epoch_of(upto) == self.epoch:
             self.take_upto(upto)  # the others hear of it with the next lines
 
@@ -142,12 +182,18 @@ class Ledger:
 
     def forget_upto(self, index: int) -> None:
         """Of these lines, only what came of them stays."""
-        self.office.keep_state(self.desk, self.committed, self.epoch_of(self.committed))
+        seats = self.seats_upto(self.committed)
+        self.office.keep_state(self.desk, self.committed, self.epoch_of(self.committed), seats)
         self.base_epoch = self.epoch_of(index)
+        self.first = self.seats_upto(index)
         for n in range(self.base + 1, index + 1):
             self.office.keep_line(self.desk, n, None)
         del self.lines[: index - self.base]
         self.base = index
+
+    def seats_upto(self, index: int) -> Seats:
+        lines = self.lines[: index - self.base]
+        return (*self.first, *(line.command.host for line in lines if isinstance(line.command, Seat)))
 
     # As follower
 
@@ -184,8 +230,10 @@ class Ledger:
             for n in range(self.base + 1, self.last + 1):
                 self.office.keep_line(self.desk, n, None)
             self.lines, self.base, self.base_epoch, self.committed = [], told.index, told.index_epoch, told.index
+            self.first = told.seats
+            self.count_seats()
             self.office.install(self.desk, told.state)
-            self.office.keep_state(self.desk, told.index, told.index_epoch)
+            self.office.keep_state(self.desk, told.index, told.index_epoch, told.seats)
         self.office.to_host(sender, Appended(self.id, self.desk, self.epoch, told.index, True))
 
     def cut_off(self, index: int) -> None:
@@ -194,6 +242,7 @@ class Ledger:
         for n in range(index, self.last + 1):
             self.office.keep_line(self.desk, n, None)
         del self.lines[index - self.base - 1 :]
+        self.count_seats()
 
     def follow(self, epoch: int) -> None:
         if epoch > self.epoch:
@@ -207,24 +256,32 @@ class Ledger:
 
     # Elections
 
-    def stand(self) -> None:
+    def stand(self, handed: bool = False) -> None:
         """Ask for the next epoch that is mine. I rise to it only with a majority: or I would hold up the others."""
+        if self.me not in self.seats:
+            return
         count = len(self.hosts)
         self.wanted = self.epoch + 1 + (self.hosts.index(self.me) - self.epoch - 1) % count
         self.votes = {self.me}
         if not self.lead_if_elected():
+            last = self.epoch_of(self.last)
             for host in self.others:
-                self.office.to_host(host, Vote(self.id, self.desk, self.wanted, self.last, self.epoch_of(self.last)))
+                self.office.to_host(host, Vote(self.id, self.desk, self.wanted, self.last, last, handed))
 
     def upon_vote(self, sender: int, vote: Vote) -> None:
         """Not while I hear another leader, nor for somebody who lacks a line that may count."""
         follows = self.heard and self.leader != sender and self.office.reaches(self.leader)
         has_all = (vote.last_epoch, vote.last) >= (self.epoch_of(self.last), self.last)
-        if vote.epoch > self.epoch and has_all and not follows and not self.leading:
+        if vote.epoch > self.epoch and has_all and (vote.handed or not (follows or self.leading)):
             self.follow(vote.epoch)
             self.office.to_host(sender, Voted(self.id, self.desk, vote.epoch, True))
         else:
             self.office.to_host(sender, Voted(self.id, self.desk, self.epoch, False))
+
+    def upon_yours(self, sender: int, yours: Yours) -> None:
+        """The leader gives it up for me."""
+        if yours.epoch == self.epoch and sender == self.leader:
+            self.stand(handed=True)
 
     def upon_voted(self, sender: int, voted: Voted) -> None:
         if not voted.granted:
@@ -234,7 +291,7 @@ class Ledger:
             self.lead_if_elected()
 
     def lead_if_elected(self) -> bool:
-        if 2 * len(self.votes) <= len(self.hosts):
+        if 2 * len(self.votes & set(self.seats)) <= len(self.seats):
             return False
         self.follow(self.wanted)
         self.leading = self.heard = True
@@ -246,7 +303,7 @@ class Ledger:
     @property
     def lacks_leader(self) -> bool:
         """Whether somebody should stand, as far as this host can see."""
-        return not self.leading and not (self.heard and self.office.reaches(self.leader))
+        return self.me in self.seats and not self.leading and not (self.heard and self.office.reaches(self.leader))
 
     @property
     def distance(self) -> int:
