@@ -26,6 +26,7 @@ class Place(msgspec.Struct, frozen=True, gc=False):
     incarnation: int = 0
     seed: int = 0  # for draws of protocols that are random by design
     alone: bool = False  # it knows of nobody yet, and is told by `Restore` who is there
+    pristine: bool = True  # the place was never somebody else's: what this node did not write down never was
     barrier_max: int = 0  # how many predecessors a message may name where its packets travel; 0: any number
 
 

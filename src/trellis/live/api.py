@@ -111,7 +111,7 @@ class Node(Bus):
 
             clock.hear(last_time(self.trace))
             journal = Journal(self.trace, me.place, me.incarnation, clock.read())
-        return Host(me.place, me.incarnation, clock, journal, self.courses)
+        return Host(me.place, me.incarnation, clock, journal, self.courses, self.state)
 
     async def stop(self, leave: bool | None = None) -> None:
         """Unsubscribe from everything and go. Without a data directory, or with leave=True, the place is given back."""

@@ -13,7 +13,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Protocol
 
 from trellis import events
-from trellis.errors import LocalProtocolError, NotSubscribed, TraceError, TrellisError
+from trellis.errors import LocalProtocolError, NotSubscribed, TrellisError
 from trellis.live.bus import ORDER, check, other_order
 from trellis.live.codec import Bundle
 from trellis.live.course import Course
@@ -202,5 +202,5 @@ class Courses(dict[Topic, Course]):
         course.standing.set_exception(other_order(told.topic, told.order, course.order))
         self.leave_topic(course)
 
-    def unrecorded(self, why: TraceError) -> None:
+    def unrecorded(self, why: TrellisError) -> None:
         self.node.give_up(why)

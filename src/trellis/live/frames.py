@@ -18,7 +18,7 @@ from msgspec import Meta
 from trellis.live.addresses import Address
 from trellis.live.places import MEMBERS_MAX, TOLD_MAX, Lot, Member, Vacancy
 from trellis.protocols.overlays import vcube_packets
-from trellis.protocols.parts import detector
+from trellis.protocols.parts import desk_packets, detector
 from trellis.words import EXACT, LENGTH_MAX, Count, Incarnation, NodeId, Packet, Payload, Seq, Time, Topic
 
 VERSION = 1
@@ -38,7 +38,7 @@ Text = Annotated[str, Meta(max_length=1024)]  # for people; cut by `said`
 if TYPE_CHECKING:
     Travelling = Packet
 else:
-    Travelling = reduce(or_, (*vcube_packets.WIRE, *detector.WIRE))
+    Travelling = reduce(or_, (*vcube_packets.WIRE, *desk_packets.WIRE, *detector.WIRE))
 
 
 class Frame(msgspec.Struct, frozen=True, gc=False, array_like=True, forbid_unknown_fields=True):

@@ -14,13 +14,15 @@ from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, Protocol
 
 from trellis import protocols
-from trellis.effects import Accuse, CancelTimer, Confirm, Deliver, Effect, Gap, Note, Send, SetTimer, Settle
-from trellis.errors import TraceError, UnexpectedEvent
-from trellis.events import Event, Receive, Restore, Suspect, Timeout
+from trellis.effects import Accuse, CancelTimer, Confirm, Deliver, Effect, Gap, Keep, Note, Send, SetTimer, Settle
+from trellis.errors import TrellisError, UnexpectedEvent
+from trellis.events import Event, Kept, Receive, Restore, Suspect, Timeout
 from trellis.live.clock import Clock, lapse_us
 from trellis.live.codec import OutOfPlace
 from trellis.live.flushing import Flushing
+from trellis.live.keeping import Keeping
 from trellis.live.places import PLACES
+from trellis.live.state import State
 from trellis.live.tally import Tally
 from trellis.machine import Machine, Place
 from trellis.protocols.overlays.vcube_packets import Sub, check
@@ -34,6 +36,8 @@ DETECTOR = "detector"
 OVERLAY = "vcube"
 OPTIONS = {"window": 128, "batch": 4096, "repair": 250_000, "keep": 100_000}  # of the overlay; times in microseconds
 
+ORDERING_OPTIONS = {"total": {"desks": 3, "copies": 3, "grows": 1, "retry": 250_000}}
+
 Post = Callable[[Send, str, int], None]  # what to whom, which machine's, at what time
 
 
@@ -46,16 +50,24 @@ class Application(Protocol):
     def settled(self, id: MessageId, count: int) -> None: ...
     def lacking(self, id: MessageId, count: int) -> None: ...
     def joining(self, source: NodeId, topic: Topic, stack: str) -> None: ...
-    def unrecorded(self, why: TraceError) -> None: ...
+    def unrecorded(self, why: TrellisError) -> None: ...
 
 
 class Host:
     """All machines of one node: the detector, and one stack for each order in use."""
 
     def __init__(
-        self, place: NodeId, incarnation: int, clock: Clock, journal: Journal | None, application: Application
+        self,
+        place: NodeId,
+        incarnation: int,
+        clock: Clock,
+        journal: Journal | None,
+        application: Application,
+        state: State | None = None,
     ) -> None:
-        self.place = Place(place, PLACES, incarnation, alone=True, barrier_max=BARRIER_MAX)
+        pristine = state is None or state.pristine
+        self.place = Place(place, PLACES, incarnation, alone=True, pristine=pristine, barrier_max=BARRIER_MAX)
+        self.keeping = Keeping(state, application.unrecorded) if state is not None else None
         self.clock = clock
         self.journal = journal
         self.flushing = Flushing(journal, application.unrecorded) if journal is not None else None
@@ -72,7 +84,11 @@ class Host:
         """The name of the machine that keeps this order. It is made when it is first asked for."""
         name = f"{OVERLAY}/{ordering}"
         if name not in self.machines:
-            self.machines[name] = protocols.build(OVERLAY, ordering, self.place, OPTIONS)
+            options = OPTIONS | ORDERING_OPTIONS.get(ordering, {})
+            self.machines[name] = protocols.build(OVERLAY, ordering, self.place, options)
+            kept = self.keeping.of(name) if self.keeping is not None else {}
+            if kept:
+                self.feed(name, Kept(kept))
             for node, incarnation in self.reached.items():
                 self.feed(name, Restore(node, incarnation))
         return name
@@ -159,10 +175,20 @@ class Host:
                     self.set_timer(name, effect)
                 case CancelTimer():
                     self.cancel_timer(name, effect.name)
+                case Keep():
+                    if self.keeping is not None:
+                        self.keeping.add(name, effect)
                 case Accuse():
                     self.accuse(effect.node)
                 case _:
                     raise UnexpectedEvent(self, effect)
+
+    def secure(self) -> None:
+        """What happened is written down, and what was recorded is handed to the system: now something may leave."""
+        if self.keeping is not None:
+            self.keeping.write()
+        if self.journal is not None:
+            self.journal.flush()
 
     def record(self, kind: str, now: int, id: MessageId, count: int = 0) -> None:
         if self.journal is not None:

@@ -187,8 +187,7 @@ class Peers:
             link.send(self.hello())
         peer.link = link
         self.known[link] = hello.place
-        if self.host.journal is not None:
-            link.before_write = self.host.journal.flush
+        link.before_write = self.host.secure
         tell(link, self.roster.all_news())
         self.host.restore(hello.place, hello.incarnation)
         self.changed.set()

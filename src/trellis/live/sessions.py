@@ -150,6 +150,7 @@ class Session:
             self.link.close(reason)
             return
         self.link.accept()
+        self.link.before_write = self.node.host.secure
         self.link.has_room = self.room.set
         notice_silence(self.link)
         self.sessions.open[self.link] = self

@@ -16,7 +16,7 @@ import fcntl
 import os
 import sqlite3
 import stat
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -29,7 +29,7 @@ from trellis.live.places import INCARNATIONS, Incarnation, Lot, Member, PlaceId,
 STATE = "state.sqlite3"
 LOCK = "lock"
 OURS = 0x54524C53  # SQLite's application id: a file of ours
-VERSION = 1  # of the tables
+VERSION = 2  # of the tables
 
 TABLES = """
 CREATE TABLE node (
@@ -45,6 +45,13 @@ CREATE TABLE members (
     place INTEGER PRIMARY KEY, incarnation INTEGER NOT NULL, address TEXT NOT NULL, name TEXT NOT NULL,
     "left" INTEGER NOT NULL, next INTEGER NOT NULL, level INTEGER NOT NULL
 ) STRICT;
+"""
+
+
+# Since version 2: what the machines wrote down, and whether the place was ever somebody else's.
+TABLES_2 = """
+CREATE TABLE kept (stack TEXT NOT NULL, key TEXT NOT NULL, value BLOB NOT NULL, PRIMARY KEY (stack, key)) STRICT;
+ALTER TABLE node ADD COLUMN pristine INTEGER NOT NULL DEFAULT 0;
 """
 
 
@@ -120,8 +127,10 @@ class State:
     def settle(self, cluster: str, place: int, incarnation: int, lot: Lot) -> None:
         """Found or welcomed: this is who I am from now on. Before the first word in this incarnation."""
         with self.writing() as db:
-            known = (cluster, self.name, place, incarnation, lot.next, lot.level)
-            db.execute("INSERT OR REPLACE INTO node VALUES (1, ?, ?, ?, ?, ?, ?)", known)
+            before = db.execute("SELECT pristine FROM node WHERE place = ?", (place,)).fetchone()
+            pristine = bool(before[0]) if before is not None else incarnation == 0
+            known = (cluster, self.name, place, incarnation, lot.next, lot.level, pristine)
+            db.execute("INSERT OR REPLACE INTO node VALUES (1, ?, ?, ?, ?, ?, ?, ?)", known)
 
     def keep(self, lot: Lot, changed: Iterable[Vacancy]) -> None:
         """What I can still give out: `Roster` calls it before it gives anything away."""
@@ -136,10 +145,28 @@ class State:
             rows = [(m.place, m.incarnation, m.address, m.name, m.left, m.lot.next, m.lot.level) for m in members]
             db.executemany("INSERT OR REPLACE INTO members VALUES (?, ?, ?, ?, ?, ?, ?)", rows)
 
+    @property
+    def pristine(self) -> bool:
+        """Whether the place was this node's in all of its lives: then what is not written down here never was."""
+        found = self.rows("SELECT pristine FROM node")
+        return bool(found and found[0][0])
+
+    def write_down(self, items: Mapping[tuple[str, str], bytes | None]) -> None:
+        """What the machines want to find again after a crash, by stack and key; None: it may be forgotten."""
+        with self.writing() as db:
+            gone = [key for key, value in items.items() if value is None]
+            db.executemany("DELETE FROM kept WHERE stack = ? AND key = ?", gone)
+            rows = [(*key, value) for key, value in items.items() if value is not None]
+            db.executemany("INSERT OR REPLACE INTO kept VALUES (?, ?, ?)", rows)
+
+    def written_down(self, stack: str) -> dict[str, bytes]:
+        with self.explained("read"):
+            return dict(self.opened.execute("SELECT key, value FROM kept WHERE stack = ?", (stack,)))
+
     def leave(self) -> None:
         """Forget place, lot and vacancies for good: before anyone hears that they are another's."""
         with self.writing() as db:
-            for table in ("node", "vacancies", "members"):
+            for table in ("node", "vacancies", "members", "kept"):
                 db.execute(f"DELETE FROM {table}")
 
     def begin_life(self) -> None:
@@ -236,4 +263,6 @@ def check(db: sqlite3.Connection, label: str) -> None:
     db.execute("PRAGMA journal_mode = WAL")
     db.execute("PRAGMA synchronous = FULL")
     if not tables:
-        db.executescript(f"BEGIN; {TABLES} PRAGMA application_id = {OURS}; PRAGMA user_version = {VERSION}; COMMIT;")
+        db.executescript(f"BEGIN; {TABLES} PRAGMA application_id = {OURS}; COMMIT;")
+    if version < 2:
+        db.executescript(f"BEGIN; {TABLES_2} PRAGMA user_version = {VERSION}; COMMIT;")

@@ -80,6 +80,8 @@ class Bureau:
             if node.me in hosts:
                 voice = Voice(node)
                 voice.ledger = self.ledgers[desk] = Ledger(desk, hosts, first, self.id, self)
+                if not node.place.pristine:
+                    self.ledgers[desk].forget()
                 self.copies_of[desk] = Desk(desk, desks, rule, voice)
 
     def hosts_of(self, desk: int) -> tuple[int, ...]:

@@ -6,7 +6,7 @@ Assumes:  a tag is for ever: on a wire it is the packet's name.
 
 from __future__ import annotations
 
-from typing import Annotated, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import msgspec
 from msgspec import Meta
@@ -271,6 +271,17 @@ def with_entries(about: Stamped | Change, entries: Stamp) -> Answer:
         return Admitted(about.id, about.version, entries)
     topic = about.id.topic
     return msgspec.structs.replace(about, entries=tuple(entry for entry in entries if entry[0] != topic))
+
+
+def kept_type(key: str) -> Any:
+    """Of what a host writes down under a key (parts/bureau.py)."""
+    match key.split("/"):
+        case ["desk", _, "epoch"]:
+            return Natural
+        case ["desk", _, "state"]:
+            return Install
+        case _:
+            return Entry
 
 
 WIRE: tuple[type[Packet], ...] = (

@@ -5,7 +5,7 @@ Source:   Ongaro, Ousterhout 2014 (Raft): log matching, votes for whoever has al
 Promises: all copies take the same commands in the same order. A command is taken, and what follows from it leaves this
           host, only after a majority of the seats has written it. Seats are added one at a time, by a line of the book,
           for hosts that have all of it.
-Assumes:  what a host wrote down it still has when it comes back; a host that lost its book comes back as somebody else.
+Assumes:  what a host wrote down it still has when it comes back, or it says so (`forget`).
 Departs:  an epoch belongs to one host (its remainder by the number of hosts), so a host votes by rising to an epoch,
           and for itself when it has enough other votes.
           There are no heartbeats: a leader is followed until its host is suspected, and nobody grants a vote while it
@@ -64,6 +64,7 @@ class Ledger:
         self.office = office
         self.epoch = hosts.index(first[0])
         self.leading = self.leader == self.me
+        self.forgetful = False  # my place had a book that I have not: I count for nothing until a leader has taught me
         self.base = 0  # the last line that is not kept
         self.base_epoch = 0
         self.lines: list[Entry] = []  # those after it
@@ -95,8 +96,13 @@ class Ledger:
         if base is not None:
             self.base, self.base_epoch, self.first = base
         self.committed = self.base
+        self.forgetful = False
         self.epoch, self.lines, self.leading, self.heard = epoch, lines, False, False
         self.count_seats()
+
+    def forget(self) -> None:
+        """This place was another node's before, and its book went with that one."""
+        self.forgetful, self.leading, self.heard = True, False, False
 
     def count_seats(self) -> None:
         seated = [line.command.host for line in self.lines if isinstance(line.command, Seat)]
@@ -217,6 +223,7 @@ class Ledger:
                 self.write(entry)
         upto = told.after + len(told.entries)
         self.take_upto(min(told.committed, upto))
+        self.forgetful &= upto < told.committed
         self.office.to_host(sender, Appended(self.id, self.desk, self.epoch, upto, True))
 
     def upon_install(self, sender: int, told: Install) -> None:
@@ -234,6 +241,7 @@ class Ledger:
             self.count_seats()
             self.office.install(self.desk, told.state)
             self.office.keep_state(self.desk, told.index, told.index_epoch, told.seats)
+        self.forgetful = False
         self.office.to_host(sender, Appended(self.id, self.desk, self.epoch, told.index, True))
 
     def cut_off(self, index: int) -> None:
@@ -258,7 +266,7 @@ class Ledger:
 
     def stand(self, handed: bool = False) -> None:
         """Ask for the next epoch that is mine. I rise to it only with a majority: or I would hold up the others."""
-        if self.me not in self.seats:
+        if self.me not in self.seats or self.forgetful:
             return
         count = len(self.hosts)
         self.wanted = self.epoch + 1 + (self.hosts.index(self.me) - self.epoch - 1) % count
@@ -272,7 +280,12 @@ class Ledger:
         """Not while I hear another leader, nor for somebody who lacks a line that may count."""
         follows = self.heard and self.leader != sender and self.office.reaches(self.leader)
         has_all = (vote.last_epoch, vote.last) >= (self.epoch_of(self.last), self.last)
-        if vote.epoch > self.epoch and has_all and (vote.handed or not (follows or self.leading)):
+        if (
+            not self.forgetful
+            and vote.epoch > self.epoch
+            and has_all
+            and (vote.handed or not (follows or self.leading))
+        ):
             self.follow(vote.epoch)
             self.office.to_host(sender, Voted(self.id, self.desk, vote.epoch, True))
         else:
@@ -303,7 +316,8 @@ class Ledger:
     @property
     def lacks_leader(self) -> bool:
         """Whether somebody should stand, as far as this host can see."""
-        return self.me in self.seats and not self.leading and not (self.heard and self.office.reaches(self.leader))
+        able = self.me in self.seats and not self.leading and not self.forgetful
+        return able and not (self.heard and self.office.reaches(self.leader))
 
     @property
     def distance(self) -> int:
