@@ -190,6 +190,18 @@ class Actor:
             }
         return found
 
+    async def do_numbers(self) -> dict[str, Any]:
+        """Under total order: the last number that came on each topic, and what the desks say that are led from here."""
+        machine: Any = self.node.host.machines["vcube/total"]
+        desks = machine.ordering.bureau
+        led = {desk: desks.copies_of[desk].state for desk, ledger in desks.ledgers.items() if ledger.leading}
+        return {
+            "came": machine.ordering.clock,
+            "given": {topic: number for state in led.values() for topic, number in state.clocks.items()},
+            "void": {topic: sum(v.last - v.first + 1 for v in vs) for s in led.values() for topic, vs in s.voids.items()},
+            "leads": sorted(led),
+        }
+
     async def do_heard(self, topic: str, count: int) -> dict[str, int]:
         """When so many have come on a topic since it was subscribed to, or were announced as gaps."""
         ear = self.ears[topic]

@@ -290,18 +290,22 @@ class Total(Ordering):
 
     def pull_what_is_stuck(self) -> bool:
         """Ask whose the numbers are for which I have waited since I last looked; whether I wait for any."""
-        stuck = {
-            topic: number + 1
-            for topic, number in self.clock.items()
-            if number + 1 not in self.ahead[topic] and (self.ahead[topic] or topic in self.waits)
-        }
+        stuck = {topic: number + 1 for topic, number in self.clock.items() if self.is_stuck(topic)}
         for topic, number in sorted(stuck.items()):
             if self.stuck.get(topic) == number:
-                upto = min(self.ahead[topic], default=1) - 1
-                id = MessageId(self.origin, topic, number)
-                self.to_desk(self.desks.of(topic), Pull(id, number, upto))
+                self.pull(topic)
         self.stuck = stuck
         return bool(stuck)
+
+    def is_stuck(self, topic: Topic) -> bool:
+        """Whether something waits for a number of this topic that has not come."""
+        ahead = self.ahead[topic]
+        return self.clock[topic] + 1 not in ahead and bool(ahead or topic in self.waits)
+
+    def pull(self, topic: Topic) -> None:
+        number = self.clock[topic] + 1
+        upto = min(self.ahead[topic], default=1) - 1
+        self.to_desk(self.desks.of(topic), Pull(MessageId(self.origin, topic, number), number, upto))
 
     def upon_told(self, told: Told) -> None:
         """Go on after numbers that will not come."""
@@ -323,6 +327,8 @@ class Total(Ordering):
             self.note("skip", message.id, count=message.count)
         self.patience.rewarded()
         self.look_at({topic: None, **self.waits.pop(topic, {})})
+        if topic in self.clock and self.is_stuck(topic):  # where one was lost, the next one mostly was, too
+            self.pull(topic)
 
     # Links
 
