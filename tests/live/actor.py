@@ -198,7 +198,9 @@ class Actor:
         return {
             "came": machine.ordering.clock,
             "given": {topic: number for state in led.values() for topic, number in state.clocks.items()},
-            "void": {topic: sum(v.last - v.first + 1 for v in vs) for s in led.values() for topic, vs in s.voids.items()},
+            "void": {
+                topic: sum(v.last - v.first + 1 for v in vs) for s in led.values() for topic, vs in s.voids.items()
+            },
             "leads": sorted(led),
         }
 

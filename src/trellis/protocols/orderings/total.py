@@ -67,7 +67,7 @@ class Total(Ordering):
         self.stuck: dict[Topic, int] = {}  # what I waited for when I last looked
         # As a publisher
         self.lines: dict[Topic, Line] = {}
-        self.unasked: deque[tuple[Topic, int]] = deque()  # what waits until other topics have their numbers
+        self.unasked: list[tuple[Topic, int]] = []  # up to where I will ask, in the order of the application's calls
         self.patience = Patience(retry)
 
     def upon(self, event: Event) -> None:
@@ -178,19 +178,27 @@ class Total(Ordering):
 
     def spread(self, session: Session, id: MessageId, said: Publish) -> None:
         """Section 3.4: the publisher asks for a timestamp, and keeps the payload meanwhile."""
-        self.line(id.topic).waiting.append((id, said))
-        self.unasked.append((id.topic, id.seq + said.count - 1))
+        topic, last = id.topic, id.seq + said.count - 1
+        self.line(topic).waiting.append((id, said))
+        if self.unasked and self.unasked[-1][0] == topic:
+            self.unasked[-1] = topic, last
+        else:
+            self.unasked.append((topic, last))
         self.ask()
 
     def ask(self) -> None:
         """For all that may be asked for. For causal order across topics, one topic after the other."""
-        while self.unasked:
-            topic, last = self.unasked[0]
-            if self.across and any(line.open for other, line in self.lines.items() if other != topic):
+        unasked, self.unasked = self.unasked, []
+        for n, (topic, last) in enumerate(unasked):
+            line = self.line(topic)
+            if self.across and any(other.open for t, other in self.lines.items() if t != topic):
+                self.unasked += unasked[n:]
                 return
-            self.unasked.popleft()
-            self.line(topic).asked = last
-            self.send_ask(topic)
+            if line.busy:
+                self.unasked.append((topic, last))
+            else:
+                line.ask(last)
+                self.send_ask(topic)
 
     def send_ask(self, topic: Topic) -> None:
         line = self.line(topic)
