@@ -17,7 +17,8 @@ from __future__ import annotations
 
 import copy
 from bisect import bisect_right
-from typing import Protocol
+from collections.abc import Iterable
+from typing import NamedTuple, Protocol
 
 import msgspec
 
@@ -41,8 +42,7 @@ from trellis.protocols.parts.desk_packets import (
     with_entries,
 )
 from trellis.protocols.parts.groups import Desks, Groups
-from trellis.protocols.parts.stamps import stamp_of
-from trellis.words import MessageId, NodeId, Packet, Topic
+from trellis.words import MessageId, NodeId, Packet, Stamp, Topic
 
 GIVEN_MAX = 10_000  # of a topic, that can be asked for
 
@@ -54,6 +54,14 @@ class Post(Protocol):
     def to_node(self, node: NodeId, packet: Packet) -> None: ...
 
 
+class Share(NamedTuple):
+    """The part of a desk in the timestamps of one topic."""
+
+    mine: tuple[Topic, ...]  # the others of its group that have their home here
+    lower: tuple[Topic, ...]  # those at desks of lower rank
+    path: frozenset[int]  # the desks of the rest
+
+
 class Desk:
     """The managers of all topics that have their home here."""
 
@@ -62,6 +70,7 @@ class Desk:
         self.desks = desks
         self.post = post
         self.groups = Groups(rule)
+        self.shares: dict[Topic, Share] = {}  # as far as they were asked for since the last change
         self.state = State(((0,) * desks.count,) * desks.count, [0] * desks.count)
 
     def snapshot(self) -> State:
@@ -71,7 +80,7 @@ class Desk:
 
     def install(self, state: State) -> None:
         self.state = copy.deepcopy(msgspec.structs.replace(state, subscriptions=[]))
-        self.groups = Groups(self.groups.rule)
+        self.groups, self.shares = Groups(self.groups.rule), {}
         for who, topics in state.subscriptions:
             self.groups.change(who, frozenset(topics))
 
@@ -80,6 +89,19 @@ class Desk:
         for node in members:
             topics = self.groups.subscriptions.get((node, 0), frozenset())
             self.groups.change((node, 0), topics | {topic})
+        self.shares.clear()
+
+    def share(self, topic: Topic) -> Share:
+        """My part in the timestamps of a topic."""
+        share = self.shares.get(topic)
+        if share is None:
+            group = sorted(self.groups.of(topic) - {topic})
+            homes = [(self.desks.of(other), other) for other in group]
+            mine = tuple(other for home, other in homes if home == self.index)
+            lower = tuple(other for home, other in homes if home > self.index)
+            path = frozenset(home for home, _ in homes if home < self.index)
+            share = self.shares[topic] = Share(mine, lower, path)
+        return share
 
     # What is asked here
 
@@ -101,8 +123,8 @@ class Desk:
         given.append(Given(number, count, origin, about.first))
         del given[:-GIVEN_MAX]
         account.numbered = ask.upto
-        group = self.groups.of(topic)
-        self.begin(about, tuple(sorted(group)), self.desks.path(group, self.index))
+        share, known = self.share(topic), self.state.known
+        self.begin(about, share.path, tuple([(other, known.get(other, 0)) for other in share.lower]))
 
     def upon_change(self, change: Change) -> None:
         """A subscription timestamp, through all desks."""
@@ -113,18 +135,15 @@ class Desk:
                 self.post.to_node(origin[0], answer)
             return
         self.state.changes[origin] = change.version
-        self.begin(change, change.topics, tuple(range(self.index - 1, -1, -1)))
+        self.begin(change, frozenset(range(self.index)), ())
 
-    def begin(self, about: Stamped | Change, group: tuple[Topic, ...], path: tuple[int, ...]) -> None:
-        self.state.begun += 1
-        mine = self.state.sent[self.index]
-        turns = tuple(turn + 1 if desk in path else 0 for desk, turn in enumerate(mine))
-        over = next(iter(self.state.open), self.state.begun) - 1
-        climb = Climb(
-            about.id, self.index, self.index, self.state.begun, over, turns, self.state.sent, (), about, group
-        )
-        self.learn_turns(climb)
-        self.state.open[self.state.begun] = climb = self.fill(climb)
+    def begin(self, about: Stamped | Change, path: frozenset[int], entries: Stamp) -> None:
+        me, state = self.index, self.state
+        state.begun += 1
+        over = next(iter(state.open), state.begun) - 1
+        turns = tuple([turn + 1 if desk in path else 0 for desk, turn in enumerate(state.sent[me])])
+        climb = Climb(about.id, me, me, state.begun, over, turns, state.sent, entries, about)
+        state.open[state.begun] = climb = self.fill(climb)
         self.send_on(climb)
 
     # What is missed
@@ -202,7 +221,7 @@ class Desk:
 
     def upon_climb(self, climb: Climb) -> None:
         serial = (climb.home, climb.serial)
-        before = self.state.passed.get(serial)
+        before = self.state.passed.get(climb.home, {}).get(climb.serial)
         if before is not None:  # sent again
             self.send_on(before)
         elif self.state.done[climb.home] < climb.turns[self.index]:
@@ -222,32 +241,30 @@ class Desk:
         return all(self.state.done[home] >= turns[me] for home, turns in enumerate(climb.past) if home != climb.home)
 
     def pass_on(self, climb: Climb) -> None:
-        self.state.done[climb.home] = climb.turns[self.index]
-        for home, serial in [s for s in self.state.passed if s[0] == climb.home and s[1] <= climb.over]:
-            del self.state.passed[home, serial]
-        self.learn_turns(climb)
-        for topic, number in climb.entries:
-            if number > self.state.known.get(topic, 0):
-                self.state.known[topic] = number
-        climb = self.fill(climb)
-        self.state.passed[climb.home, climb.serial] = climb
+        about, home, known = climb.about, climb.home, self.state.known
+        self.state.done[home] = climb.turns[self.index]
+        passed = self.state.passed.setdefault(home, {})
+        while passed and (oldest := next(iter(passed))) <= climb.over:
+            del passed[oldest]
+        numbers = climb.entries if isinstance(about, Change) else ((about.id.topic, about.number + about.count - 1),)
+        for topic, number in numbers:
+            known[topic] = max(number, known.get(topic, 0))
+        passed[climb.serial] = climb = self.fill(climb)
         self.send_on(climb)
 
     def fill(self, climb: Climb) -> Climb:
-        """My part: the numbers of my topics as they are now; at its home, also of those of lower rank."""
-        about, me = climb.about, self.index
+        """My part: the numbers of my topics as they are now."""
+        about, clocks = climb.about, self.state.clocks
         if isinstance(about, Change):
             self.resubscribe(about)
-        entries = dict(climb.entries)
-        for topic in climb.group:
-            home = self.desks.of(topic)
-            if home == me:
-                entries[topic] = self.state.clocks.get(topic, 0)
-            elif home > me and climb.home == me:
-                entries[topic] = self.state.known.get(topic, 0)
-        if isinstance(about, Stamped) and climb.home == me:
-            entries[about.id.topic] = about.number + about.count - 1
-        return msgspec.structs.replace(climb, entries=stamp_of(entries), past=self.state.sent)
+            mine: Iterable[Topic] = (topic for topic in about.topics if self.desks.of(topic) == self.index)
+        else:
+            mine = self.share(about.id.topic).mine
+        entries = climb.entries + tuple([(topic, clocks.get(topic, 0)) for topic in mine])
+        self.learn_turns(climb)
+        return Climb(
+            climb.id, climb.to, climb.home, climb.serial, climb.over, climb.turns, self.state.sent, entries, about
+        )
 
     def resubscribe(self, change: Change) -> None:
         """T6: what a node subscribed to in a former life is nobody's any more."""
@@ -258,12 +275,15 @@ class Desk:
             self.state.admitted.pop(life, None)
             self.state.changes.pop(life, None)
         self.groups.change(change.id.origin, frozenset(change.topics))
+        self.shares.clear()
 
     def learn_turns(self, climb: Climb) -> None:
         """What went before it, and the climb itself."""
-        self.state.sent = merged(self.state.sent, climb.past)
-        row = tuple(map(max, self.state.sent[climb.home], climb.turns))
-        self.state.sent = (*self.state.sent[: climb.home], row, *self.state.sent[climb.home + 1 :])
+        sent, home = self.state.sent, climb.home
+        if climb.past != sent:
+            sent = merged(sent, climb.past)
+        row = tuple(map(max, sent[home], climb.turns))
+        self.state.sent = (*sent[:home], row, *sent[home + 1 :])
 
     def send_on(self, climb: Climb) -> None:
         """To the next desk; from the last one to whoever asked, and to its home."""

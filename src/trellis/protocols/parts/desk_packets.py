@@ -17,9 +17,9 @@ DESKS_MAX = 64
 
 Positive = Annotated[int, Meta(ge=1, lt=EXACT)]
 Natural = Annotated[int, Meta(ge=0, lt=EXACT)]
-Desk = Annotated[int, Meta(ge=0, lt=DESKS_MAX)]
+DeskId = Annotated[int, Meta(ge=0, lt=DESKS_MAX)]
 Turns = Annotated[tuple[Natural, ...], Meta(min_length=1, max_length=DESKS_MAX)]  # one for each desk
-Serial = tuple[Desk, Natural]  # of a climb: its home, and its number there
+Serial = tuple[DeskId, Natural]  # of a climb: its home, and its number there
 Past = Annotated[tuple[Turns, ...], Meta(min_length=1, max_length=DESKS_MAX)]
 Topics = Annotated[tuple[Topic, ...], Meta(max_length=GROUP_MAX)]  # ascending
 
@@ -100,22 +100,21 @@ class Climb(Ours, frozen=True, gc=False, tag="TU"):
     desk, before it was sent there.
     """
 
-    to: Desk  # the next one
-    home: Desk  # where it was begun
+    to: DeskId  # the next one
+    home: DeskId  # where it was begun
     serial: Positive  # among those begun there
     over: Natural  # up to this serial nobody asks any more
     turns: Turns  # per desk: its number among those from its home to that desk; 0: it does not go there
     past: Past  # per home and desk: how many went there before
     entries: Stamp  # so far
     about: Stamped | Change  # what it is for; its entries come when it is complete
-    group: Topics  # whose numbers belong to it
     kind: ClassVar[str] = "CLIMB"
 
 
 class Climbed(Ours, frozen=True, gc=False, tag="TV"):
     """To its home: a climb is complete, and this is the answer that was given."""
 
-    to: Desk
+    to: DeskId
     serial: Positive
     answer: Stamped | Admitted
     kind: ClassVar[str] = "TOP"
@@ -183,14 +182,14 @@ class State(msgspec.Struct, array_like=True, forbid_unknown_fields=True):
     voids: dict[Topic, list[Run]] = {}  # lately
     begun: Natural = 0
     open: dict[Positive, Climb] = {}  # begun here, and not at the top yet; by serial, ascending
-    passed: dict[Serial, Climb] = {}  # as they left here, until their home is sure
+    passed: dict[DeskId, dict[Positive, Climb]] = {}  # per home, as they left here, until that is sure
     held: dict[Serial, Climb] = {}  # they came before something that went before them
 
 
 class Install(Ours, frozen=True, gc=False, tag="TJ"):
     """From the leader: your book lacks lines that I have no more. This is the desk after that line."""
 
-    to: Desk
+    to: DeskId
     epoch: Natural
     index: Natural
     index_epoch: Natural
@@ -202,7 +201,7 @@ class Install(Ours, frozen=True, gc=False, tag="TJ"):
 class Append(Ours, frozen=True, gc=False, tag="TE"):
     """From the leader of a desk: these lines follow that one. Lines up to `committed` hold for ever."""
 
-    to: Desk
+    to: DeskId
     epoch: Natural
     after: Natural
     after_epoch: Natural
@@ -214,7 +213,7 @@ class Append(Ours, frozen=True, gc=False, tag="TE"):
 class Appended(Ours, frozen=True, gc=False, tag="TF"):
     """My book agrees with the leader's up to this line; or it does not, and may only up to this one."""
 
-    to: Desk
+    to: DeskId
     epoch: Natural
     upto: Natural
     agrees: bool
@@ -224,7 +223,7 @@ class Appended(Ours, frozen=True, gc=False, tag="TF"):
 class Vote(Ours, frozen=True, gc=False, tag="TG"):
     """I want to lead a desk whose leader I do not reach; my book ends with this line."""
 
-    to: Desk
+    to: DeskId
     epoch: Natural
     last: Natural
     last_epoch: Natural
@@ -235,7 +234,7 @@ class Vote(Ours, frozen=True, gc=False, tag="TG"):
 class Voted(Ours, frozen=True, gc=False, tag="TH"):
     """Lead it, or do not: then this is the epoch that I know."""
 
-    to: Desk
+    to: DeskId
     epoch: Natural
     granted: bool
     kind: ClassVar[str] = "VOTED"
@@ -244,7 +243,7 @@ class Voted(Ours, frozen=True, gc=False, tag="TH"):
 class Yours(Ours, frozen=True, gc=False, tag="TM"):
     """From the leader: you have all that I have, and this desk is yours by right. Ask for it."""
 
-    to: Desk
+    to: DeskId
     epoch: Natural
     kind: ClassVar[str] = "YOURS"
 
@@ -252,7 +251,7 @@ class Yours(Ours, frozen=True, gc=False, tag="TM"):
 class Leads(Ours, frozen=True, gc=False, tag="TI"):
     """To everybody: the host whose turn this epoch is leads the desk."""
 
-    to: Desk
+    to: DeskId
     epoch: Natural
     kind: ClassVar[str] = "LEADS"
 
@@ -269,8 +268,7 @@ def with_entries(about: Stamped | Change, entries: Stamp) -> Answer:
     """The answer to what was asked."""
     if isinstance(about, Change):
         return Admitted(about.id, about.version, entries)
-    topic = about.id.topic
-    return msgspec.structs.replace(about, entries=tuple(entry for entry in entries if entry[0] != topic))
+    return Stamped(about.id, about.first, about.count, about.number, entries)
 
 
 def kept_type(key: str) -> Any:
