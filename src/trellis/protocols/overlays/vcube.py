@@ -145,7 +145,7 @@ class VCube(Waves):
     def introduce(self, topic: Topic) -> None:
         """My waves went by way of others, and one of them may have had no link to a member that I have one to."""
         if self.repair.delay:
-            told = State(self.state_id(topic), self.rank(topic), None, False, False)
+            told = State(self.state_id(topic), self.rank(topic), None, False, True)
             for node in self.reach:
                 if node != self.me:
                     self.send(node, told)
@@ -259,7 +259,7 @@ class VCube(Waves):
             self.refuse(sender, pub)
             return
         children = state.view.tree(height)
-        if children:
+        if children or state.view.silent:
             self.launch(pub, sender, children, state.view)
         else:
             self.outbox.append(Send(sender, Ack(id, height), can_wait=pub.patient))
@@ -378,6 +378,8 @@ class VCube(Waves):
                 view.update([Rank(node, incarnation, 0, GONE)])
         self.seat(node)
         for topic, state in list(self.topics.items()):
+            if self.repair.delay:
+                state.view.silent[node] = None  # it answers, or tells me by itself
             self.tell_state(node, topic)
             self.repair.stir(topic)
             self.try_again(topic, state)
@@ -408,6 +410,9 @@ class VCube(Waves):
             if was_in and sender not in state.view.members:  # I took it for a neighbour, and told nobody else
                 self.repair.stir(topic)
                 self.try_again(topic, state)
-        elif told.vector is not None and not told.reply:  # it takes me for a member, and missed that I left
+        elif not told.reply:  # it asks where I stand, or missed that I left
             self.send(sender, State(self.state_id(topic), self.rank(topic), None, False, True))
         self.repair.compare(sender, state, told)
+        self.heard(topic, told.rank)
+        if state is not None:
+            state.view.silent.pop(sender, None)
