@@ -36,6 +36,7 @@ settle
 1 -> 2 PUB 1:1@t
 2 -> 1 ACK 1:1@t
 2 -> 3 STATE 2:0@t
+3 -> 2 STATE 3:0@t
 2 confirm t
 
 restart 0
@@ -49,4 +50,3 @@ settle
 2 gap 0:1@t
 2 gap 1:1@t
 0 -> 2 STATE 0.1:0@t
-2 -> 0 STATE 2:0@t
