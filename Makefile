@@ -16,11 +16,12 @@ setup: .venv/ready
 demo: setup  ## a discussion among 64 nodes, its audit, a story and a page; a sweep on Spark; 16 live processes, one killed
 	$(BIN)/trellis demo --out out/demo
 
-test: setup check  ## what CI runs: all tests, in two halves side by side
+test: setup check  ## what CI runs: first what starts many processes, then the rest, with what uses Spark beside it
+	$(BIN)/python -m pytest -m "not spark" tests/live
 	@$(MAKE) --no-print-directory --keep-going --jobs 2 test-the-rest test-on-spark
 
 test-the-rest: setup
-	$(BIN)/python -m pytest -m "not spark"
+	$(BIN)/python -m pytest -m "not spark" --ignore tests/live
 
 test-on-spark: setup  # what it says comes at its end, not among the dots of the other half
 	@mkdir -p out

@@ -11,9 +11,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 @pytest.hookimpl(tryfirst=True)  # before -m is looked at
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """`make test` runs what is marked and what is not in two processes side by side, so that there is one Spark, and
-    tests/live, with its many processes, goes one test after the other but for the files that use Spark as well. By
-    files: their fixtures are made once.
+    """`make test` runs what is marked beside what is not, in one process each, so that there is one Spark; tests/live,
+    with its many processes and its bounds on time, goes before both. By files: their fixtures are made once.
     """
     on_spark = {item.path for item in items if "spark" in getattr(item, "fixturenames", ())}
     for item in items:
