@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: setup demo test check swarm bench reproduce clean
+.PHONY: setup demo test test-on-spark test-the-rest check swarm bench reproduce clean
 
 setup: .venv/ready
 
@@ -16,8 +16,16 @@ setup: .venv/ready
 demo: setup  ## a discussion among 64 nodes, its audit, a story and a page; a sweep on Spark; 16 live processes, one killed
 	$(BIN)/trellis demo --out out/demo
 
-test: setup check  ## what CI runs
-	$(BIN)/python -m pytest
+test: setup check  ## what CI runs: first what starts many processes, then the rest, with what uses Spark beside it
+	$(BIN)/python -m pytest -m "not spark" tests/live
+	@$(MAKE) --no-print-directory --keep-going --jobs 2 test-the-rest test-on-spark
+
+test-the-rest: setup
+	$(BIN)/python -m pytest -m "not spark" --ignore tests/live
+
+test-on-spark: setup  # what it says comes at its end, not among the dots of the other half
+	@mkdir -p out
+	@$(BIN)/python -m pytest -m spark > out/test-on-spark.log 2>&1; told=$$?; cat out/test-on-spark.log; exit $$told
 
 check: setup  ## style and types
 	$(BIN)/ruff check .

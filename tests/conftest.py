@@ -9,6 +9,17 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--rewrite", action="store_true", help="write what the stories say now into their files")
 
 
+@pytest.hookimpl(tryfirst=True)  # before -m is looked at
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """`make test` runs what is marked beside what is not, in one process each, so that there is one Spark; tests/live,
+    with its many processes and its bounds on time, goes before both. By files: their fixtures are made once.
+    """
+    on_spark = {item.path for item in items if "spark" in getattr(item, "fixturenames", ())}
+    for item in items:
+        if item.path in on_spark:
+            item.add_marker("spark")
+
+
 @pytest.fixture(scope="session")
 def spark():
     """One Spark session for all tests, made when the first of them asks for it; set for small tables."""

@@ -242,6 +242,34 @@ def crash_and_come_back(rows: list[Row], random: Random) -> list[Row] | None:
     return put_in([*rows[:at], *after], at, *words[random.choice([0, 0, 1]) :], *again)
 
 
+def wait_for_the_dead(rows: list[Row], random: Random) -> list[Row] | None:
+    """A source answers another; at a third node both are held back, and both sources die: the first one for good, or
+    not, and the third one was told of what it said, or not.
+    """
+    came = [n for n in places(rows, "deliver") if rows[n].node != rows[n].source]
+    fitting = [
+        (rows[n], rows[k])
+        for n in random.sample(came, min(len(came), 20))
+        for k in came
+        if rows[k].node == rows[n].source and rows[k].topic == rows[n].topic and rows[k].source != rows[n].node
+    ]
+    if not fitting:
+        return None
+    answer, read = random.choice(fitting)
+    lacks = [answer, read] if random.random() < 0.8 else [answer]
+    spoilt = [
+        row
+        for row in rows
+        if not (row.kind == "deliver" and row.node == answer.node and any(same_message(row, gone) for gone in lacks))
+    ]
+    if random.random() < 0.2:
+        spoilt = tell_of_a_gap(spoilt, len(spoilt), read._replace(node=answer.node))
+    words = [row_about(answer.source, "crash"), row_about(answer.source, "start", 1)]
+    if random.random() < 0.8:
+        words.append(row_about(read.source, "crash"))
+    return put_in(spoilt, len(spoilt), *words)
+
+
 # Which audit must notice each planting, at least somewhere.
 VIOLATIONS: dict[Planting, str] = {
     drop_a_delivery: "lost",
@@ -268,4 +296,5 @@ ODDITIES: tuple[Planting, ...] = (
     excuse_by_a_gap,
     crash,
     crash_and_come_back,
+    wait_for_the_dead,
 )

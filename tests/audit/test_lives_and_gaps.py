@@ -77,6 +77,20 @@ def test_what_died_with_all_who_had_it_is_not_owed_to_whoever_was_cut_off_when_i
     assert "lost" in broken(f"{BOTH} {said}"), "its source lives"
 
 
+def test_what_may_wait_for_a_source_that_is_dead_for_good_is_not_stuck() -> None:
+    """Node 2 answers node 1 and comes back; node 3 has the answer and lacks what it answers."""
+    said = "1 confirm \n 2 confirm \n 3 confirm \n 1 publish 1:1 \n 1 deliver 1:1 \n 2 deliver 1:1 \n"
+    answered = (
+        "2 publish 2:1 \n 2 deliver 2:1 \n 1 deliver 2:1 \n 3 receive 2:1 \n 2 settle 2:1 \n 2 crash \n 2 start.1 \n"
+    )
+    assert broken(f"{said} {answered} 1 crash") == {}
+    assert set(broken(f"{said} {answered} 1 crash \n 1 start.1")) == {"stuck"}, "node 1 was met again"
+    assert set(broken(f"{said} {answered} 3 deliver 1:1 \n 1 crash")) == {"stuck"}, "node 3 waits for nothing"
+    assert set(broken(f"{said} {answered} 3 gap 1:1 \n 1 crash")) == {"stuck"}, "node 3 was told"
+    unread = said.replace("2 deliver 1:1", "4 deliver 1:1")
+    assert "stuck" in broken(f"{unread} {answered} 1 crash"), "node 2 had not read it"
+
+
 def test_messages_of_a_crashed_source_keep_their_order_and_are_no_creations() -> None:
     published = f"{BOTH} 1 publish 1:1 \n 1 publish 1:2 \n 1 crash \n"
     assert broken(f"{published} 2 deliver 1:1 \n 2 deliver 1:2") == {}

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import io
 import sys
+from contextlib import redirect_stdout
+from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 from bad_input import PLAIN, Outcome, scenario_file
@@ -47,3 +51,20 @@ def written(tmp_path, trellis):
     directory = tmp_path / "run"
     assert trellis("run", scenario_file(tmp_path, PLAIN), "--out", directory).code == 0
     return directory
+
+
+class Demo(NamedTuple):
+    directory: Path
+    code: int
+    out: str
+
+
+@pytest.fixture(scope="session")
+def demo(spark, tmp_path_factory) -> Demo:
+    """What `trellis demo` without its live half left and said: it takes a while, and nobody changes it."""
+    directory, said = tmp_path_factory.mktemp("demo") / "demo", io.StringIO()
+    with pytest.MonkeyPatch.context() as patched, redirect_stdout(said):
+        patched.setattr(sys, "argv", ["trellis", "demo", "--no-live", "--out", str(directory)])
+        with pytest.raises(SystemExit) as left:
+            cli.main()
+    return Demo(directory, int(left.value.code or 0), said.getvalue())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+from functools import cache
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -22,25 +23,41 @@ def broken(tmp_path, trellis):
     return directory
 
 
-def test_a_sound_run_and_a_broken_one_are_told_as_without_spark(spark, trellis, written, broken):
-    for directory, code, *words in ((written, 0), (broken, 1, "--all", "--json")):
-        plain = trellis("audit", directory, *words)
-        assert plain.code == code
-        assert trellis("audit", directory, *words, *SPARK) == plain
-
-
-def test_what_spark_still_reads_when_the_verdict_is_there_is_not_taken_from_it(spark, written, monkeypatch):
-    """A stage whose answer nobody needs any more goes on for a while: it printed pages about files that were gone."""
+def test_a_sound_run_and_a_broken_one_are_told_as_without_spark(spark, trellis, written, broken, monkeypatch):
+    """And what Spark reads is not taken from it when the verdict is there: a stage whose answer nobody needs any more
+    goes on for a while, and printed pages about files that were gone.
+    """
     from trellis.pipeline.audit import runs
 
     seen = []
     read = runs.read
     monkeypatch.setattr(runs, "read", lambda *given: seen.append(read(*given)) or seen[-1])
-    (verdict,) = runs.verdicts_on(written, every=False, shown_max=1, master=None)
-    assert seen[0].count() == verdict.about["rows"] > 0
+    for directory, code, *words in ((written, 0), (broken, 1, "--all", "--json")):
+        plain = trellis("audit", directory, *words)
+        assert plain.code == code
+        assert trellis("audit", directory, *words, *SPARK) == plain
+        assert seen.pop().count() == pq.read_metadata(directory / "trace.parquet").num_rows > 0
+    assert seen == []
 
 
-def test_the_runs_of_a_sweep_are_judged_each_by_its_own_promises(spark, trellis, written, broken, tmp_path):
+def test_no_more_witnesses_are_kept_than_are_asked_for_and_all_are_counted(spark, broken, monkeypatch):
+    from trellis.audit.verdict import verdict_on
+    from trellis.pipeline.audit import runs
+
+    plain = verdict_on(broken, every=False)
+    monkeypatch.setattr(runs, "asked_of", lambda *_: ("lost",))
+    [found] = runs.verdicts_on(broken, every=False, shown_max=10, master=None)
+    assert found.violations == {"lost": plain.violations["lost"]} == {"lost": 11}
+    assert found.witnesses == {"lost": plain.witnesses["lost"][:10]}
+
+
+def test_the_runs_of_a_sweep_are_judged_each_by_its_own_promises(
+    spark, trellis, written, broken, tmp_path, monkeypatch
+):
+    from trellis.pipeline.audit import runs
+
+    judged = cache(runs.verdicts_on)
+    monkeypatch.setattr(runs, "verdicts_on", lambda directory, every, *_: judged(directory, every, None, "local[2]"))
     sweep = tmp_path / "sweep"
     short = {**changed(PLAIN, "end", 150), "stack": {"overlay": "vcube", "ordering": "fifo"}}
     trellis("run", scenario_file(tmp_path, short), "--out", tmp_path / "short")
@@ -51,7 +68,7 @@ def test_the_runs_of_a_sweep_are_judged_each_by_its_own_promises(spark, trellis,
     alone = [trellis("audit", sweep / "traces" / f"run={name}", "--json") for name in ("007", "broken", "short")]
     assert json.loads(outcome.out) == {"directory": str(sweep), "runs": [json.loads(told.out) for told in alone]}
     assert json.loads(alone[2].out)["not_judged"] == ["stuck"]
-    told = trellis("audit", sweep, *SPARK)
+    told = trellis("audit", sweep, *SPARK)  # the same verdicts in words
     assert told.code == 1
     assert "BROKEN" in told.out
     assert told.out.endswith("2 kept all promises, 1 did not\n")
@@ -72,8 +89,9 @@ def test_a_torn_or_foreign_trace_is_refused_in_one_line_before_spark_starts(refu
 
 
 def test_flipped_bits_never_give_another_verdict(spark, trellis, written):
+    """What Spark says of the whole file is what is said without it: see the first test."""
     whole = (written / "trace.parquet").read_bytes()
-    before = trellis("audit", written, *SPARK)
+    before = trellis("audit", written)
     for n in range(0, len(whole), len(whole) // 40):
         (written / "trace.parquet").write_bytes(whole[:n] + bytes([whole[n] ^ 1 << n % 8]) + whole[n + 1 :])
         plain = trellis("audit", written)

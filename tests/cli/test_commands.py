@@ -196,17 +196,16 @@ class Page(HTMLParser):
         self.loads += [value or "" for name, value in attrs if name in ("src", "href")]
 
 
-def test_the_demo_writes_a_page_that_loads_nothing(spark, tmp_path: Path, monkeypatch, capsys) -> None:
-    code, out = call(monkeypatch, capsys, "demo", "--no-live", "--out", str(tmp_path / "demo"))
-    assert code == 0
-    assert "BROKEN" not in out
+def test_the_demo_writes_a_page_that_loads_nothing(demo) -> None:
+    assert demo.code == 0
+    assert "BROKEN" not in demo.out
     page = Page()
-    page.feed((tmp_path / "demo" / "index.html").read_text())
+    page.feed((demo.directory / "index.html").read_text())
     assert page.tags["circle"] == 64
     assert page.tags["path"] == 63
     assert page.tags["rect"] > 5
     assert page.loads == []
-    assert re.search(r"6\. Audit on Spark: 8 runs, [1-9][0-9,]* deliveries: all kept their promises", out)
+    assert re.search(r"6\. Audit on Spark: 8 runs, [1-9][0-9,]* deliveries: all kept their promises", demo.out)
 
 
 @pytest.mark.parametrize("path", sorted((ROOT / "examples").glob("*.py")), ids=lambda path: path.stem)

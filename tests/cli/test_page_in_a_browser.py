@@ -6,12 +6,9 @@ import re
 import shutil
 import struct
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
-
-from trellis import cli
 
 CHROMIUM = shutil.which("chromium")
 FLAGS = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-sync"]
@@ -19,11 +16,8 @@ FLAGS += ["--disable-background-networking", "--disable-component-update", "--fo
 
 
 @pytest.mark.skipif(CHROMIUM is None, reason="chromium is not installed")
-def test_a_browser_draws_the_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sys, "argv", ["trellis", "demo", "--no-live", "--out", str(tmp_path / "demo")])
-    with pytest.raises(SystemExit):
-        cli.main()
-    page = (tmp_path / "demo" / "index.html").as_uri()
+def test_a_browser_draws_the_page(tmp_path: Path, demo) -> None:
+    page = (demo.directory / "index.html").as_uri()
     picture = tmp_path / "page.png"
     common = [str(CHROMIUM), *FLAGS, f"--user-data-dir={tmp_path / 'profile'}"]
     dom = subprocess.run([*common, "--dump-dom", page], capture_output=True, text=True, timeout=120, check=True).stdout

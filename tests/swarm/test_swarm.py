@@ -51,6 +51,8 @@ BROKEN = {
     81: "a source that had left, unheard, was not asked for what only it had",
     202875: "all who had a message died while a subscriber was cut off: that was counted as lost",
     5194: "a source that was cut off said something, and a subscriber left at once",
+    500925: "a message was settled before a subscriber that had joined unheard was heard",
+    500035: "a message waited for one of another source, and all who had that had died",
 }
 
 

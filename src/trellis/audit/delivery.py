@@ -4,8 +4,9 @@ Promises: *lost* - a subscriber whose subscription was confirmed before the publ
           message was settled (or, if it never was, to the end of the run), never got it, or dropped what it got.
           *stuck* - a node that is subscribed at the end got a message and neither delivered nor dropped it; or its
           subscription was never confirmed. Not judged are messages of a source that is dead for good, because what
-          they wait for may have died with it, and nobody can tell that from a source out of reach; and those that a
-          crashed source had not settled, because they may wait for another such source.
+          they wait for may have died with it, and nobody can tell that from a source out of reach; those that a
+          crashed source had not settled, because they may wait for another such source; and those of a crashed source
+          that had read something which the node lacks of one that is dead for good: they wait for that.
           A node's subscriptions end when it crashes, stops or starts anew: a dead node holds nothing, and waits for no
           confirmation. What a crashed source had not settled is owed to nobody: who could still pass it on may have
           died with it; nor is what it had settled owed to a node that was cut off then, if all lives that ever had it
@@ -63,7 +64,7 @@ class Logbook:
     def __init__(self, rows: Iterable[Row]) -> None:
         self.published: dict[MessageId, Row] = {}
         self.settled: dict[MessageId, Row] = {}
-        self.crashed: set[Origin] = set()
+        self.crashed: dict[Origin, Life] = {}
         self.over: set[Life] = set()
         self.newest: dict[NodeId, int] = {}  # the incarnation of a node that started again
         self.delivered: dict[tuple[Life, MessageId], Row] = {}
@@ -113,7 +114,7 @@ class Logbook:
                     self.newest[row.node] = row.incarnation
                 else:
                     self.over.add(life)
-                self.end_all(row)
+                self.end_all(life, row)
                 self.end_cuts(life, row)
 
     def note_copies(self, place: Place, row: Row, ids: list[MessageId]) -> None:
@@ -150,10 +151,10 @@ class Logbook:
         listed.append(Subscription(life, row))
         return listed[-1]
 
-    def end_all(self, row: Row) -> None:
+    def end_all(self, life: Life, row: Row) -> None:
         """A life of a node is over."""
         if row.kind == "crash":
-            self.crashed.add((row.source, row.incarnation))
+            self.crashed.setdefault((row.source, row.incarnation), life)
         for topic in self.topics.get(row.node, []):
             if (current := self.current((row.node, topic))) is not None:
                 current.left = row
@@ -191,11 +192,21 @@ class Logbook:
                 if stayed and subscription.confirmed.position < published.position:
                     yield node, id, subscription
 
-    def may_wait_for_the_dead(self, id: MessageId) -> bool:
-        """Of a life that crashed: unsettled, or its source was never met in a later one."""
-        source, incarnation = id.origin
-        for_good = self.newest.get(source, -1) <= incarnation
-        return id.origin in self.crashed and (for_good or id not in self.settled)
+    def is_dead_for_good(self, origin: Origin) -> bool:
+        """It crashed, and its source was never met in a later life."""
+        return origin in self.crashed and self.newest.get(origin[0], -1) <= origin[1]
+
+    def may_wait_for_the_dead(self, subscription: Subscription, id: MessageId) -> bool:
+        """Of a life that crashed: for good, or before it had settled this, or after it had read what the subscriber
+        lacks of another life that is dead for good.
+        """
+        said_by = self.crashed.get(id.origin)
+        if said_by is None:
+            return False
+        if id not in self.settled or self.is_dead_for_good(id.origin):
+            return True
+        read = [m for life, m in self.delivered if life == said_by and m.topic == id.topic]
+        return any(self.is_dead_for_good(m.origin) and not self.accounts_for(subscription, m) for m in read)
 
     def died_out(self, ids: set[MessageId]) -> set[MessageId]:
         """Of these, those of crashed sources that no life has which is not over."""
@@ -232,9 +243,9 @@ def stuck(rows: Iterable[Row]) -> list[Witness]:
     found = []
     for (node, topic), subscription in book.standing():
         for id, row in subscription.received.items():
-            if book.may_wait_for_the_dead(id):
+            if book.accounts_for(subscription, id) or not subscription.holds(id):
                 continue
-            if not book.accounts_for(subscription, id) and subscription.holds(id):
+            if not book.may_wait_for_the_dead(subscription, id):
                 says = f"node {node} received {id} at {row.at} and still holds it back at the end, {book.end}"
                 found.append(Witness("stuck", row.at, node, id, None, says))
         if subscription.confirmed is None:

@@ -7,8 +7,8 @@ Assumes:  an overlay that says `Joined(topic, cut)` brings every later message b
 
 Downward go join, leave and spread, upward joined, departed and arrive. An overlay that welcomes a joiner asks for the
 ordering's `frontier`, what it has delivered so far; what cannot be had any more it says with `lacks`, and what the
-application need not wait for with `mute`; if it can bring a message again, it asks before whether the ordering `takes`
-it now, which holds back no more than so much. `seam.py` has the words.
+application need not wait for with `mute`, after a look at what is `awaited`; if it can bring a message again, it asks
+before whether the ordering `takes` it now, which holds back no more than so much. `seam.py` has the words.
 """
 
 from __future__ import annotations
@@ -293,10 +293,22 @@ class Ordering(Machine):
         the others, and it does not hear of them.
         """
         session = self.sessions[topic]
-        first = max(session.delivered.get(origin, 0), session.mute.get(origin, 0)) + 1
+        first = self.told_upto(session, origin) + 1
+        if first > upto:
+            return
         if session.phase is IN and session.wanted:
             self.gap(MessageId(origin, topic, first), upto - first + 1)
         session.mute[origin] = upto
+
+    def told_upto(self, session: Session, origin: Origin) -> int:
+        """Up to which number the application has got everything, or was told not to wait."""
+        return max(session.delivered.get(origin, 0), session.mute.get(origin, 0))
+
+    def awaited(self, topic: Topic) -> Vector:
+        """Per origin, the highest number that did not come, and that something of another origin waits for of which the
+        application was not told. None, unless the order makes origins wait for each other.
+        """
+        return {}
 
     def clear_below(self, session: Session, topic: Topic, cut: Vector) -> list[Missing]:
         """Deliver what is held back at or below a cut from which I go on; what comes back is given up with the rest."""

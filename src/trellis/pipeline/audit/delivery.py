@@ -24,6 +24,7 @@ from trellis.pipeline.audit.columns import (
 )
 
 IN_LIFE = [*PLACE, "life"]
+LIFE = ["run", "source", "incarnation"]  # of a source
 END = (1 << 63) - 1
 
 
@@ -147,16 +148,35 @@ def lost(
     return witnesses("lost", found, "node ", F.col("node"), *never)
 
 
-def of_the_living(waiting: DataFrame, trace: DataFrame, said: DataFrame) -> DataFrame:
-    """Without what may wait for the dead: of lives that crashed, unsettled or never followed by another life."""
-    life = ["run", "source", "incarnation"]
-    crashed = of_kind(trace, "crash").select(*life).distinct()
-    started = of_kind(trace, "start").select("run", F.col("node").alias("source"), F.col("incarnation").alias("newer"))
-    followed = crashed.join(started, ["run", "source"]).where("newer > incarnation").select(*life).distinct()
-    dead = crashed.join(followed.withColumn("followed", F.lit(True)), life, "left").withColumn("dead", F.lit(True))
+def of_the_living(waiting: DataFrame, trace: DataFrame, said: DataFrame, work: Path) -> DataFrame:
+    """Without what may wait for the dead: of lives that crashed, unsettled or never followed by another life, or after
+    they had read what the node lacks of a life that was never followed.
+    """
+    dead = F.broadcast(kept(crashed(trace), work, "crashed"))
     settled = said.where("settled IS NOT NULL").select(*MESSAGE, F.lit(True).alias("done"))
-    known = waiting.join(F.broadcast(dead), life, "left").join(settled, MESSAGE, "left")
-    return known.where("dead IS NULL OR (followed AND done)").drop("dead", "followed", "done")
+    known = waiting.join(dead, LIFE, "left").join(settled, MESSAGE, "left").where("dead IS NULL OR (followed AND done)")
+    known = kept(known.drop("followed", "done"), work, "waiting")  # few
+
+    of_dead = of_kind(trace, "deliver").join(dead.where("followed IS NULL"), LIFE, "left_semi").select(*AT_PLACE)
+    held = [F.col(cell).alias(f"held_{cell}") for cell in AT_PLACE]
+    told = known.where("dead IS NOT NULL").select("run", "topic", *held, F.col("dead.node"), F.col("dead.life"))
+    lacked = (
+        F.broadcast(told)
+        .join(of_dead, [*PLACE, "life"])
+        .withColumns({"node": F.col("held_node"), "life": F.col("held_life")})
+        .join(of_dead, AT_PLACE, "left_anti")
+    )
+    held_again = [F.col(f"held_{cell}").alias(cell) for cell in AT_PLACE]
+    excused = in_gaps(lacked, gaps_in(trace), "left_anti").select(*held_again)
+    return known.drop("dead").join(excused, AT_PLACE, "left_anti")
+
+
+def crashed(trace: DataFrame) -> DataFrame:
+    """One row per life that crashed: which one its node calls it (`dead`), and whether another one followed."""
+    dead = of_kind(trace, "crash").groupBy(*LIFE).agg(F.min_by(F.struct("node", "life"), "position").alias("dead"))
+    started = of_kind(trace, "start").select("run", F.col("node").alias("source"), F.col("incarnation").alias("newer"))
+    followed = dead.join(started, ["run", "source"]).where("newer > incarnation").select(*LIFE).distinct()
+    return dead.join(followed.withColumn("followed", F.lit(True)), LIFE, "left")
 
 
 def died_out(trace: DataFrame, missing: DataFrame) -> DataFrame:
@@ -202,7 +222,7 @@ def stuck(trace: DataFrame, said: DataFrame, subscribers: DataFrame, work: Path)
         .where("NOT delivered AND copies > 0")
         .join(F.broadcast(ends), "run")
     )
-    held_back = in_gaps(of_the_living(waiting, trace, said), gaps_in(trace), "left_anti")
+    held_back = of_the_living(in_gaps(waiting, gaps_in(trace), "left_anti"), trace, said, work)
     back = (" received ", name(), " at ", F.col("at"), " and still holds it back at the end, ", F.col("end"))
     unconfirmed = standing.where("confirmed IS NULL").select(
         *PLACE, *(F.col(f"since_{cell}").alias(cell) for cell in ("at", "source", "incarnation", "seq"))

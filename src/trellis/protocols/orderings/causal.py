@@ -96,6 +96,34 @@ class Causal(Ordering):
                 del parked[id]
         return sorted(dropped)
 
+    def awaited(self, topic: Topic) -> Vector:
+        session, parked = self.sessions[topic], self.parked[topic]
+        held = {ending(m) for waiting in parked.values() for m in waiting}
+        found: Vector = {}
+        for id, waiting in parked.items():
+            came = id in held and id.seq > session.mute.get(id.origin, 0)
+            if not came and any(self.is_next(session, m) for m in waiting):
+                found[id.origin] = max(id.seq, found.get(id.origin, 0))
+        return found
+
+    def mute(self, topic: Topic, origin: Origin, upto: int) -> None:
+        """With it goes what waits for it, of whatever origin."""
+        super().mute(topic, origin, upto)
+        session, parked = self.sessions[topic], self.parked[topic]
+        muted = [id for id in parked if id.seq <= session.mute.get(id.origin, 0)]
+        behind: dict[MessageId, Message] = {}
+        while muted:
+            found = {m.id: m for m in parked.get(muted.pop(), []) if m.id not in behind}
+            behind.update(found)
+            muted += [ending(m) for m in found.values()]
+        for _, m in sorted(behind.items()):
+            if self.is_next(session, m):
+                super().mute(topic, m.id.origin, m.last)
+
+    def is_next(self, session: Session, m: Message) -> bool:
+        """Whether it is the first of its origin of which the application was told nothing."""
+        return m.id.seq == self.told_upto(session, m.id.origin) + 1
+
     def freed(self, parked: dict[MessageId, list[Message]], id: MessageId) -> list[Message]:
         """What was parked on this one."""
         found = parked.pop(id, [])

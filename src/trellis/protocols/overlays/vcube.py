@@ -122,6 +122,7 @@ class VCube(Waves):
         state.view.update(answers.ranks.values())
         merge(state.departed, answers.vector)
         rank = self.change_rank(topic, CUTTING)
+        self.introduce(topic, state)
         self.launch_change(Cut(self.change_id(topic), self.dimension, rank), state)
 
     def upon_cut_answered(self, topic: Topic, answers: Gathering) -> None:
@@ -133,7 +134,6 @@ class VCube(Waves):
         state.seen = Seen(cut)
         self.repair.begin(topic, cut)
         self.repair.stir(topic)
-        self.introduce(topic)
         self.above.joined(topic, cut)
         early, state.early = state.early, []
         for message in early:
@@ -142,13 +142,17 @@ class VCube(Waves):
             else:  # the application has changed its mind, and I left at once
                 self.note("skip", message.id, count=message.count)
 
-    def introduce(self, topic: Topic) -> None:
-        """My waves went by way of others, and one of them may have had no link to a member that I have one to."""
+    def introduce(self, topic: Topic, state: Membership) -> None:
+        """My SUB went by way of others, and one of them may have had no link to a member that I have one to."""
+        for node in self.reach if self.repair.delay else ():
+            if node != self.me:
+                self.ask_where_it_stands(node, topic, state)
+
+    def ask_where_it_stands(self, node: NodeId, topic: Topic, state: Membership) -> None:
+        """It may take part where I have not heard of it. No wave comes back to me without its word."""
         if self.repair.delay:
-            told = State(self.state_id(topic), self.rank(topic), None, False, False)
-            for node in self.reach:
-                if node != self.me:
-                    self.send(node, told)
+            state.view.silent[node] = None
+        self.tell_state(node, topic)
 
     def leave(self, topic: Topic) -> None:
         """Algorithm 1, lines 10-14. I go on forwarding until my own messages are settled."""
@@ -259,7 +263,7 @@ class VCube(Waves):
             self.refuse(sender, pub)
             return
         children = state.view.tree(height)
-        if children:
+        if children or state.view.silent:
             self.launch(pub, sender, children, state.view)
         else:
             self.outbox.append(Send(sender, Ack(id, height), can_wait=pub.patient))
@@ -381,7 +385,7 @@ class VCube(Waves):
                 view.update([Rank(node, incarnation, 0, GONE)])
         self.seat(node)
         for topic, state in list(self.topics.items()):
-            self.tell_state(node, topic)
+            self.ask_where_it_stands(node, topic, state)
             self.repair.stir(topic)
             self.try_again(topic, state)
 
@@ -406,11 +410,14 @@ class VCube(Waves):
             was_in = sender in state.view.members
             unheard = told.rank.newer_than(state.view.ranks.get(sender))
             state.view.update([told.rank])
-            if unheard and self.repair.delay:
-                self.tell_state(sender, topic, reply=True)  # then it may not have heard of me either
+            if self.repair.delay and not told.reply and (unheard or told.vector is None):
+                self.tell_state(sender, topic, reply=True)  # it asks, or may not have heard of me either
             if was_in and sender not in state.view.members:  # I took it for a neighbour, and told nobody else
                 self.repair.stir(topic)
                 self.try_again(topic, state)
-        elif told.vector is not None and not told.reply:  # it takes me for a member, and missed that I left
+        elif not told.reply:  # it asks where I stand, or missed that I left
             self.send(sender, State(self.state_id(topic), self.rank(topic), None, False, True))
         self.repair.compare(sender, state, told)
+        self.heard(topic, told.rank)
+        if state is not None:
+            state.view.silent.pop(sender, None)

@@ -3,8 +3,8 @@
 Source:   ours (anti-entropy after Demers et al. 1987, on the hypercube's own links).
 Promises: what one reachable member of a topic has and keeps, all of them have after a while: when a source died in the
           middle of a wave, when a node was cut off or stood still, when two halves of a network meet again. What nobody
-          keeps any more is announced as a gap, and so is what died with a life of its source before anybody had it,
-          with what that life said after it, once the source is met in a new life. When nothing new comes, it falls
+          keeps any more is announced as a gap, and so is what died with a life of its source, and with all who had
+          it, together with what waits for it, once the source is met in a new life. When nothing new comes, it falls
           silent.
 Assumes:  a member's neighbours (the first member of each of its clusters) connect all members: they do, because each
           half of a block that has members holds a neighbour of every member of the other half.
@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 from trellis.protocols.overlays.vcube_packets import Fill, State, Uns, weight
 from trellis.protocols.parts.log import Log
 from trellis.protocols.parts.view import MEMBER
-from trellis.words import Message, NodeId, Origin, Time, Topic, Vector
+from trellis.words import Message, NodeId, Origin, Time, Topic, Vector, merge
 
 if TYPE_CHECKING:
     from trellis.protocols.overlays.vcube import VCube
@@ -99,14 +99,22 @@ class Repair:
             self.arm()
 
     def look_for_orphans(self) -> None:
-        """What I have of a source's former life may wait for something that died with it: ask for that, too."""
+        """What I have may wait for something that died with a former life of its source: ask for that, too."""
         for topic, state in self.overlay.topics.items():
-            for origin in state.seen.ahead if state.is_in() else ():
+            for origin in self.incomplete(state, topic) if state.is_in() else ():
                 if self.orphaned(state, topic, origin):
                     self.refused.setdefault((topic, origin), {})
                     self.since.setdefault((topic, origin), self.overlay.now)
                 else:
                     self.ask_leaver(state, topic, origin)
+
+    def incomplete(self, state: Membership, topic: Topic) -> Vector:
+        """Of which origins something did not come that others wait for, of the same origin or another; and up to which
+        number those wait that came.
+        """
+        found = self.overlay.above.awaited(topic)
+        merge(found, {origin: max(ahead.values()) for origin, ahead in state.seen.ahead.items()})
+        return found
 
     def ask_leaver(self, state: Membership, topic: Topic, origin: Origin) -> None:
         """A source that left while I could not hear it may be the only one who has what it said: ask it, once."""
@@ -121,12 +129,10 @@ class Repair:
         may come back with it.)
         """
         source, incarnation = origin
-        ahead = state.seen.ahead.get(origin)
-        return (
-            ahead is not None
-            and self.overlay.lives.get(source, 0) > incarnation
-            and max(ahead.values()) > self.mourned.get((topic, origin), 0)
-        )
+        if self.overlay.lives.get(source, 0) <= incarnation:
+            return False
+        ahead, mourned = state.seen.ahead.get(origin, {}), self.mourned.get((topic, origin), 0)
+        return max(ahead.values(), default=0) > mourned or origin in self.overlay.above.awaited(topic)
 
     def neighbours(self, topic: Topic) -> list[NodeId]:
         state = self.overlay.topics[topic]
@@ -215,7 +221,7 @@ class Repair:
         """Nobody has it, so nobody has a closed cut beyond it either. An order that needs one goes on waiting, and its
         application does not.
         """
-        upto = self.mourned[topic, origin] = max(state.seen.ahead[origin].values())
+        upto = self.mourned[topic, origin] = self.incomplete(state, topic)[origin]
         if self.overlay.above.wants_closed_cuts:
             self.overlay.above.mute(topic, origin, upto)
         else:

@@ -3,7 +3,8 @@
 Source:   VCube-PS, Algorithm 2, lines 40-61 and 95-98 (`vcube.py` says what the waves mean).
 Promises: a wave comes back to its root when everybody has it whom the nodes on the way can reach. A node that refuses
           its subtree, or is suspected while it owes an answer, is passed over: the next one of its cluster takes the
-          subtree, and nobody waits for the dead.
+          subtree, and nobody waits for the dead. Whoever came back, and may have joined where it could not be heard,
+          says first where it stands.
 Departs:  a node that is given the same wave again, because its parent was passed over, serves each asker for itself:
           a subtree waits only for smaller ones, so two nodes that ask each other cannot wait for each other.
 """
@@ -17,10 +18,10 @@ from trellis.effects import Send
 from trellis.machine import Place
 from trellis.protocols.layers import Overlay
 from trellis.protocols.overlays.vcube_packets import Ack, Answer, Pub, Refuse, Wave
-from trellis.protocols.parts.hypercube import dimension, first
+from trellis.protocols.parts.hypercube import cluster, dimension, first
 from trellis.protocols.parts.reach import Reach
 from trellis.protocols.parts.view import Children, Rank, View, subtree
-from trellis.words import MessageId, NodeId, Vector, merge
+from trellis.words import MessageId, NodeId, Topic, Vector, merge
 
 
 class Pending:
@@ -75,10 +76,10 @@ class Waves(Overlay):
             yield j, s - 1
 
     def launch(self, packet: Wave, asker: NodeId | None, children: Children, view: View | None) -> None:
-        """Pass a wave on; without children it has come back at once."""
+        """Pass a wave on; without children it has come back at once, unless somebody may turn out to be one."""
         kind = Pending if isinstance(packet, Pub) else Gathering
         pending = kind(packet, asker, view, children)
-        if not children:
+        if not children and not self.unsure(pending):
             self.complete(pending)
             return
         under_way = self.pending.get(packet.id)
@@ -132,8 +133,11 @@ class Waves(Overlay):
 
     def pass_over(self, pending: Pending, node: NodeId, height: int) -> None:
         s = subtree(self.me, node, height)
-        if s is None:  # it had a copy for itself alone
-            return
+        if s is not None:  # else it had a copy for itself alone
+            self.give(pending, s)
+
+    def give(self, pending: Pending, s: int) -> None:
+        """Whoever takes my cluster s now gets the wave, unless it was asked before."""
         takers = tuple(self.anybody(s) if pending.view is None else pending.view.takers(s))
         for taker in takers:
             if taker not in pending.asked:
@@ -141,8 +145,26 @@ class Waves(Overlay):
                 pending.awaiting.add(taker)
                 self.send(taker[0], pending.packet.at(taker[1]))
 
+    def heard(self, topic: Topic, rank: Rank) -> None:
+        """A node that came back says where it stands: waves under way go to it too, if it takes part."""
+        node, s = rank.node, cluster(self.me, rank.node)
+        waves = [p for under_way in self.pending.values() for p in under_way if p.packet.id.topic == topic]
+        unsure = [(p, p.view) for p in waves if p.view is not None and node in p.view.silent]
+        for _, view in unsure:
+            view.update([rank])
+            view.silent.pop(node, None)
+        for pending, _ in unsure:
+            if s <= pending.packet.height:
+                self.give(pending, s)
+            self.complete_if_answered(pending)
+
+    def unsure(self, pending: Pending) -> bool:
+        """Whether somebody in the wave's subtree came back and has not said yet where it stands."""
+        view, height = pending.view, pending.packet.height
+        return view is not None and any(cluster(self.me, node) <= height for node in view.silent)
+
     def complete_if_answered(self, pending: Pending) -> None:
-        if not pending.awaiting:
+        if not pending.awaiting and not self.unsure(pending):
             self.complete(pending)
 
     def complete(self, pending: Pending) -> None:

@@ -40,7 +40,7 @@ Children = tuple[tuple[NodeId, int], ...]  # each with the height of the subtree
 class View:
     """The newest rank of every node that one node ever heard of on a topic: at most one entry per node."""
 
-    __slots__ = ("i", "members", "newcomers", "ranks", "reach", "shared", "trees")
+    __slots__ = ("i", "members", "newcomers", "ranks", "reach", "shared", "silent", "trees")
 
     def __init__(self, i: NodeId, reach: Container[NodeId]) -> None:
         self.i = i
@@ -48,6 +48,7 @@ class View:
         self.ranks: dict[NodeId, Rank] = {}
         self.members: dict[NodeId, None] = {}  # rank MEMBER, and I reach it; a dict: its order is the same every time
         self.newcomers: dict[NodeId, None] = {}  # rank NEWCOMER, and I reach it
+        self.silent: dict[NodeId, None] = {}  # came back, and has not said yet where it stands
         self.shared = False  # `ranks` and `members` are also other nodes': copy before the first change
         self.trees: dict[int, Children] = {}  # by height; forgotten when something changes
 
@@ -75,8 +76,11 @@ class View:
         self.trees.clear()
         self.members.pop(node, None)
         self.newcomers.pop(node, None)
+        if node not in self.reach:
+            self.silent.pop(node, None)
+            return
         rank = self.ranks.get(node)
-        if rank is None or node not in self.reach:
+        if rank is None:
             return
         if rank.rank == MEMBER:
             self.members[node] = None
