@@ -160,7 +160,9 @@ def check(scenario: Scenario) -> None:
     low, high = getattr(network, "low", 0), getattr(network, "high", 0)
     if low > high:
         raise ScenarioError(f"network.low = {low}: above network.high = {high}; low must not exceed high")
-    if not getattr(network, "fifo", True) and protocols.needs_fifo_links(scenario.stack.overlay):
+    layer = protocols.needs_fifo_links(scenario.stack.overlay, scenario.stack.ordering)
+    if layer and not getattr(network, "fifo", True):
+        way_out = "overlay 'vcube'" if layer.startswith("overlay") else "ordering 'total'"
         raise ScenarioError(
             f"network.fifo = False: overlay {scenario.stack.overlay!r} relies on links on which no packet overtakes "
             f"another; leave it true, or use overlay 'vcube'"

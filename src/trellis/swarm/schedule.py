@@ -69,7 +69,7 @@ def schedule(seed: int, overlay: str, ordering: str) -> Scenario:
         changes += world[1]
         said += world[2]
     service = dice.one_of([0, 0, 1, 3])
-    fifo = dice.one_of([1, 1, 0]) == 1 or needs_fifo_links(overlay)
+    fifo = dice.one_of([1, 1, 0]) == 1 or bool(needs_fifo_links(overlay, ordering))
     return Scenario(
         name=f"swarm-{seed}",
         seed=seed,
