@@ -99,6 +99,16 @@ def check(overlay: str, ordering: str, options: Mapping[str, int]) -> dict[str, 
     return dict(options)
 
 
+def check_losable(ordering: str, packet: str, thing: str) -> None:
+    """Whether an ordering has packets of this kind, of which some may be lost."""
+    kinds = [kind.kind for kind in ORDERINGS[ordering].packets]
+    if not kinds:
+        able = [name for name, kind in ORDERINGS.items() if kind.packets]
+        raise ScenarioError(f"{thing}: {ordering!r} has no packets of its own; use ordering {' or '.join(able)}")
+    if packet not in kinds:
+        raise ScenarioError(f"{thing}: not a packet of ordering {ordering!r}; there are {', '.join(kinds)}")
+
+
 def check_survives(overlay: str) -> None:
     """Whether a run in which things break makes sense on this overlay."""
     if overlay in WHOLE or CRASHES not in OVERLAYS[overlay].gives:
