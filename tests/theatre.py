@@ -123,7 +123,8 @@ class Theatre:
             case Send():
                 self.links.setdefault((node, effect.to), []).append(effect.packet)
                 several = f" x{len(effect.packet.messages)}" if len(effect.packet.messages) > 1 else ""
-                self.said.append(f"{node} -> {effect.to} {effect.packet.kind} {effect.packet.id}{several}")
+                stamp = stamp_in(effect.packet)
+                self.said.append(f"{node} -> {effect.to} {effect.packet.kind} {effect.packet.id}{several}{stamp}")
             case Deliver():
                 self.said.append(f'{node} deliver {effect.message.id} "{effect.message.payload.decode()}"')
             case Confirm():
@@ -138,6 +139,15 @@ class Theatre:
                 self.said.append(f"{node} skip {effect.id}")
             case Note(kind="spread") if effect.barrier:
                 self.said.append(f"{node} spread {effect.id} following {effect.barrier}")
+
+
+def stamp_in(packet: Packet) -> str:
+    """The timestamp that a packet of an ordering carries, as far as it is filled in."""
+    entries = dict(getattr(packet, "entries", ()))
+    for numbered in (packet, getattr(packet, "about", None)):
+        if hasattr(numbered, "number"):
+            entries[packet.id.topic] = numbered.number
+    return f" {{{', '.join(f'{topic}:{number}' for topic, number in sorted(entries.items()))}}}" if entries else ""
 
 
 def perform(text: str) -> str:

@@ -13,6 +13,8 @@ from bad_input import AT_ONCE, DEEP, GONE, NAMED, PLAIN, SEED_LIMIT, SESSIONS, T
 
 from trellis.scenario.model import COUNT_MAX, TIME_MAX, TOPICS_MAX
 
+TOTAL = {"overlay": "vcube", "ordering": "total"}
+
 # What one key may hold.
 
 
@@ -235,6 +237,42 @@ def test_a_stack_that_cannot_be_built_is_refused(refused, tmp_path, stack, rule)
                 "network": {"kind": "random", "low": 1, "high": 9, "fifo": False},
             },
             "network.fifo = False: overlay 'single-root' relies on links on which no packet overtakes another",
+        ),
+        (
+            {
+                "stack": {"overlay": "vcube", "ordering": "total-printed"},
+                "network": {"kind": "random", "low": 1, "high": 9, "fifo": False},
+            },
+            "network.fifo = False: ordering 'total-printed' relies on links on which no packet overtakes another; "
+            "leave it true, or use ordering 'total'",
+        ),
+        (
+            {"faults": {"lose": [{"packet": "PUB", "share": 0.1}]}},
+            "faults.lose[0].packet = 'PUB': 'causal' has no packets of its own; use ordering total or",
+        ),
+        (
+            {"stack": TOTAL, "faults": {"lose": [{"packet": "PUB", "share": 0.1}]}},
+            "faults.lose[0].packet = 'PUB': not a packet of ordering 'total'; there are ASK, STAMP, ",
+        ),
+        (
+            {"stack": TOTAL, "faults": {"lose": [{"packet": "ASK", "share": 0.1}, {"packet": "ASK", "share": 0.2}]}},
+            "faults.lose[1].packet = 'ASK': it is given twice; leave one out",
+        ),
+        (
+            {"stack": TOTAL, "faults": {"lose": [{"packet": "ASK", "share": 1.0}]}},
+            "faults.lose[0].share = 1.0: expected `float` < 1.0",
+        ),
+        (
+            {"stack": TOTAL, "faults": {"lose": [{"packet": "ASK", "share": 0.5}]}},
+            "faults.lose without stack.retry: what is lost is asked for again after that time; set it, say 1000",
+        ),
+        (
+            {
+                "stack": {**TOTAL, "retry": 9},
+                "network": {"kind": "cycles"},
+                "faults": {"lose": [{"packet": "ASK", "share": 0.5}]},
+            },
+            "faults with network.kind = 'cycles': rounds know no faults yet",
         ),
     ],
 )

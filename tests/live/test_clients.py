@@ -264,6 +264,8 @@ def test_wrong_orders_topics_and_payloads_are_refused_and_the_link_stays() -> No
                     await bus.publish("news", b"", order="unordered")
                 with pytest.raises(LocalProtocolError, match="order 'best': no such order; there are unordered, fifo"):
                     await bus.subscribe("other", order="best")
+                with pytest.raises(LocalProtocolError, match="order 'total-printed': no such order"):
+                    await bus.subscribe("other", order="total-printed")
                 for topic in ("", "a\nb", "x" * 257, "é" * 129, ".".join("a" * 33), "\ud800", "a\u202eb", 5):
                     with pytest.raises(LocalProtocolError, match="without control characters"):
                         await bus.subscribe(topic)  # type: ignore[arg-type]

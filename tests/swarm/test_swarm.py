@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from trellis.audit import PROMISES, judge
-from trellis.protocols import ORDERINGS, OVERLAYS
+from trellis.protocols import ORDERINGS_LIVE, OVERLAYS
 from trellis.protocols.overlays.vcube import VCube
 from trellis.protocols.overlays.vcube_repair import Repair
 from trellis.scenario.model import Explicit, Matrix, Random
@@ -82,7 +82,7 @@ def test_the_swarm_notices_when_the_dead_are_waited_for(monkeypatch: pytest.Monk
 
 
 @pytest.mark.parametrize("overlay", OVERLAYS)
-@pytest.mark.parametrize("ordering", ORDERINGS)
+@pytest.mark.parametrize("ordering", ORDERINGS_LIVE)
 def test_every_stack_keeps_what_it_promises(overlay: str, ordering: str) -> None:
     assert clean(overlay, ordering, 60, seed=10_000).failures == {}
 
@@ -96,6 +96,20 @@ def test_the_swarm_finds_the_holes_of_the_printed_algorithm_and_says_how_to_repl
         seed = int(words[words.index("--seed") + 1])
         again = try_one(seed, "vcube-printed", "causal")
         assert again.kinds[kind] == failure.witness
+
+
+@pytest.mark.parametrize("overlay", OVERLAYS)
+def test_a_lost_reply_stops_the_printed_total_order_and_not_the_repaired_one(overlay: str) -> None:
+    """Hole T1, under the same luck: whoever asks again gets another number, and nobody publishes the first one."""
+    printed, repaired = (Campaign(overlay, ordering, lose=0.01) for ordering in ("total-printed", "total"))
+    printed.go(0, 60)
+    repaired.go(0, 60)
+    assert "stuck" in printed.failures
+    assert repaired.failures == {}
+    failure = printed.failures["stuck"]
+    assert " --lose 0.01 " in failure.replay
+    assert try_one(failure.seed, overlay, "total-printed", lose=0.01).kinds["stuck"] == failure.witness
+    assert try_one(failure.seed, overlay, "total-printed").kinds == {}, "without losses nothing is stuck"
 
 
 # Schedules that once failed on `vcube`, or that show one hole of the printed form.

@@ -10,7 +10,10 @@ import typer
 from trellis.cli.command import example, out, print_json, progress
 
 EPILOG = example(
-    "trellis swarm --schedules 300", "trellis swarm --faults", "trellis swarm --overlay vcube-printed --schedules 300"
+    "trellis swarm --schedules 300",
+    "trellis swarm --faults",
+    "trellis swarm --overlay vcube-printed --schedules 300",
+    "trellis swarm --ordering total-printed --lose 0.01",
 )
 
 
@@ -18,6 +21,9 @@ def command(
     overlay: Annotated[str, typer.Option(help="Which overlay.")] = "vcube",
     ordering: Annotated[str, typer.Option(help="Which ordering over it.")] = "causal",
     faults: Annotated[bool, typer.Option("--faults", help="Let nodes crash and links break.")] = False,
+    lose: Annotated[
+        float, typer.Option(help="Lose this share of the sequencer's replies (total order).", min=0.0, max=0.9)
+    ] = 0.0,
     schedules: Annotated[int, typer.Option(help="How many schedules.", min=1)] = 300,
     seed: Annotated[int, typer.Option(help="Seed of the first; the others follow.", min=0, max=(1 << 62))] = 0,
     out_dir: Annotated[
@@ -31,18 +37,22 @@ def command(
     """
     from trellis import protocols
     from trellis.swarm import Campaign, try_one
+    from trellis.swarm.schedule import REPLIES
     from trellis.trace import store
 
     protocols.check(overlay, ordering, {})
     if faults:
         protocols.check_survives(overlay)
+    if lose:
+        for kind in REPLIES:
+            protocols.check_losable(ordering, kind, f"--lose {lose}")
     if out_dir is not None:
         store.check(out_dir)
-    campaign = Campaign(overlay, ordering, faults)
+    campaign = Campaign(overlay, ordering, faults, lose)
     with progress(f"{ordering} over {overlay}", schedules, quiet=as_json) as bar:
         campaign.go(seed, schedules, lambda done: bar(done, f"{done:,} of {schedules:,}, {campaign.failed} failed"))
     if out_dir is not None:
-        last = try_one(seed + schedules - 1, overlay, ordering, faults)
+        last = try_one(seed + schedules - 1, overlay, ordering, faults, lose)
         store.write(out_dir, last.run.trace, last.run.about())
     if as_json:
         print_json(campaign.as_dict())

@@ -14,6 +14,7 @@ from trellis.protocols.layers import CRASHES, Ordering, Overlay
 from trellis.protocols.orderings.causal import Causal
 from trellis.protocols.orderings.fifo import Fifo
 from trellis.protocols.orderings.total import PerTopic, Total
+from trellis.protocols.orderings.total_printed import TotalPrinted
 from trellis.protocols.orderings.unordered import Unordered
 from trellis.protocols.overlays.brokers import Brokers
 from trellis.protocols.overlays.single_root import SingleRoot
@@ -33,7 +34,11 @@ ORDERINGS: dict[str, type[Ordering]] = {
     "causal": Causal,
     "total": Total,
     "per-topic": PerTopic,
+    "total-printed": TotalPrinted,
 }
+
+# Those that a live node offers.
+ORDERINGS_LIVE = tuple(name for name, kind in ORDERINGS.items() if not kind.printed)
 
 # Printed algorithms whose overlay and order cannot be taken apart: they bring their own orders.
 WHOLE: dict[str, type[VCubePrinted]] = {
@@ -55,8 +60,12 @@ def taken(kind: type[Ordering] | type[Overlay], given: Mapping[str, int]) -> dic
     return {name: given.get(name, default) for name, default in kind.options.items()}
 
 
-def needs_fifo_links(overlay: str) -> bool:
-    return WHOLE[overlay].fifo_links if overlay in WHOLE else OVERLAYS[overlay].fifo_links
+def needs_fifo_links(overlay: str, ordering: str) -> str:
+    """Which layer relies on packets that do not overtake each other on a link; empty if none does."""
+    kinds: dict[str, type[Overlay] | type[VCubePrinted]] = {**OVERLAYS, **WHOLE}
+    if kinds[overlay].fifo_links:
+        return f"overlay {overlay!r}"
+    return f"ordering {ordering!r}" if ORDERINGS[ordering].fifo_links else ""
 
 
 def check(overlay: str, ordering: str, options: Mapping[str, int]) -> dict[str, int]:
@@ -88,6 +97,16 @@ def check(overlay: str, ordering: str, options: Mapping[str, int]) -> dict[str, 
                 f"it belongs to {' and '.join(owners) or 'no layer'}"
             )
     return dict(options)
+
+
+def check_losable(ordering: str, packet: str, thing: str) -> None:
+    """Whether an ordering has packets of this kind, of which some may be lost."""
+    kinds = [kind.kind for kind in ORDERINGS[ordering].packets]
+    if not kinds:
+        able = [name for name, kind in ORDERINGS.items() if kind.packets]
+        raise ScenarioError(f"{thing}: {ordering!r} has no packets of its own; use ordering {' or '.join(able)}")
+    if packet not in kinds:
+        raise ScenarioError(f"{thing}: not a packet of ordering {ordering!r}; there are {', '.join(kinds)}")
 
 
 def check_survives(overlay: str) -> None:

@@ -147,6 +147,9 @@ class Ordering(Machine):
     audits: ClassVar[tuple[str, ...]]  # by which a run under this order is judged
     needs: ClassVar[frozenset[str]] = frozenset()
     options: ClassVar[dict[str, int]] = {}  # what a scenario may set under [stack], with the default
+    packets: ClassVar[tuple[type[Packet], ...]] = ()  # its own
+    fifo_links: ClassVar[bool] = False  # whether those rely on links on which none overtakes another
+    printed: ClassVar[bool] = False  # whether it is as a paper prints it, holes and all: for the simulator only
     wants_closed_cuts: bool = False  # whether what was given up may hide what something else must follow
 
     def __init__(self, place: Place) -> None:

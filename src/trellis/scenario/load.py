@@ -160,19 +160,24 @@ def check(scenario: Scenario) -> None:
     low, high = getattr(network, "low", 0), getattr(network, "high", 0)
     if low > high:
         raise ScenarioError(f"network.low = {low}: above network.high = {high}; low must not exceed high")
-    if not getattr(network, "fifo", True) and protocols.needs_fifo_links(scenario.stack.overlay):
+    layer = protocols.needs_fifo_links(scenario.stack.overlay, scenario.stack.ordering)
+    if layer and not getattr(network, "fifo", True):
+        way_out = "overlay 'vcube'" if layer.startswith("overlay") else "ordering 'total'"
         raise ScenarioError(
-            f"network.fifo = False: overlay {scenario.stack.overlay!r} relies on links on which no packet overtakes "
-            f"another; leave it true, or use overlay 'vcube'"
+            f"network.fifo = False: {layer} relies on links on which no packet overtakes another; "
+            f"leave it true, or use {way_out}"
         )
 
 
 def check_faults(scenario: Scenario) -> None:
     if not isinstance(scenario.faults, Faults):
         return
-    protocols.check_survives(scenario.stack.overlay)
     if isinstance(scenario.network, Cycles):
         raise ScenarioError("faults with network.kind = 'cycles': rounds know no faults yet; use another network")
+    check_losses(scenario, scenario.faults)
+    if not scenario.faults.events:
+        return
+    protocols.check_survives(scenario.stack.overlay)
     if not scenario.stack.options().get("repair"):
         raise ScenarioError("faults without stack.repair: what breaks is made up for after that time; set it, say 100")
     count = scenario.nodes.count
@@ -187,6 +192,20 @@ def check_faults(scenario: Scenario) -> None:
             )
         if isinstance(fault, Sever) and fault.node == fault.other:
             raise ScenarioError(f"faults.events[{n}].other = {fault.other}: a node has no link to itself")
+
+
+def check_losses(scenario: Scenario, faults: Faults) -> None:
+    """Only an ordering that asks again can do without what is lost; an overlay's packets are lost with their link."""
+    kinds = [lose.packet for lose in faults.lose or []]
+    for n, kind in enumerate(kinds):
+        thing = f"faults.lose[{n}].packet = {shown(kind)}"
+        protocols.check_losable(scenario.stack.ordering, kind, thing)
+        if kind in kinds[:n]:
+            raise ScenarioError(f"{thing}: it is given twice; leave one out")
+    if kinds and not scenario.stack.options().get("retry"):
+        raise ScenarioError(
+            "faults.lose without stack.retry: what is lost is asked for again after that time; set it, say 1000"
+        )
 
 
 def check_names(scenario: Scenario) -> None:

@@ -228,11 +228,23 @@ class Sever(Section, frozen=True, tag_field="kind", tag="sever"):
     span: Span
 
 
+class Lose(Section, frozen=True):
+    """A share of the packets of one kind never arrive, one by one. Only an ordering's own packets can be lost so."""
+
+    packet: Name
+    share: Annotated[float, Meta(ge=0.0, lt=1.0)]
+
+
 class Faults(Section, frozen=True):
     """What goes wrong. A broken link is noticed at each end after a time drawn from 1 to `notice`."""
 
-    events: list[Crash | Pause | Sever]
+    events: list[Crash | Pause | Sever] = []
     notice: Span = 100
+    lose: list[Lose] | UnsetType = UNSET
+
+    def losses(self) -> dict[str, float]:
+        """By kind of packet."""
+        return {each.packet: each.share for each in self.lose or []}
 
 
 class Scenario(Section, frozen=True):
@@ -278,6 +290,7 @@ __all__ = [
     "Explicit",
     "Faults",
     "Fraction",
+    "Lose",
     "Matrix",
     "Network",
     "Nodes",

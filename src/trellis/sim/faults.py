@@ -1,4 +1,4 @@
-"""The event-driven host when things break: nodes crash, come back and stand still, links are cut.
+"""The event-driven host when things break: nodes crash, come back and stand still, links are cut, packets are lost.
 
 Promises: as `host.py`, and what RELIABILITY of the live runtime gives: a link is a row of sessions. Within one, packets
           arrive; when it breaks, what is on its way may be lost, each end notices at a time of its own (`Suspect`), and
@@ -7,6 +7,7 @@ Promises: as `host.py`, and what RELIABILITY of the live runtime gives: a link i
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 from typing import Any
 
@@ -19,7 +20,7 @@ from trellis.machine import Machine, Place
 from trellis.scenario.model import Crash, Faults, Pause, Scenario, Sever
 from trellis.sim.calendar import APPLICATION, FAULT, LINK, PACKET, TIMER, Entry
 from trellis.sim.host import BUILD, Host, builder
-from trellis.words import MessageId, NodeId, Time, Topic
+from trellis.words import MessageId, NodeId, Packet, Time, Topic
 
 Pair = tuple[NodeId, NodeId]
 
@@ -70,6 +71,8 @@ class FaultyHost(Host):
         self.wanted: list[dict[Topic, None]] = [{} for _ in range(scenario.nodes.count)]
         self.still_until = [0] * scenario.nodes.count
         self.pushed = 0
+        self.losses = self.faults.losses()
+        self.tries: Counter[tuple[str, MessageId]] = Counter()  # packets of a kind that may be lost, for one message
         self.told: dict[int, tuple[int, int]] = {}  # of a Suspect or Restore: the session and the node's life it is for
         super().__init__(scenario, build)
 
@@ -151,9 +154,19 @@ class FaultyHost(Host):
         departure, arrival, number = self.network.times(self.now, node, effect.to)
         line = self.recorder.sent(self.now, node, effect.packet, effect.to, departure, arrival)
         wire = self.wire(node, effect.to)
-        if not wire.broken:
+        if not wire.broken and not self.is_lost(effect.packet):
             self.sessions[node, number] = wire.session
             self.calendar.push(arrival, (effect.to, PACKET, node, number, Receive(node, effect.packet), line))
+
+    def is_lost(self, packet: Packet) -> bool:
+        """Its luck depends on what it is about and on how often that was tried: not on the rest of the traffic."""
+        share = self.losses.get(packet.kind)
+        if share is None or not packet.for_ordering:
+            return False
+        self.tries[packet.kind, packet.id] += 1
+        id, kind, nth = packet.id, draw.key_of(packet.kind), self.tries[packet.kind, packet.id]
+        word = draw.draw(self.scenario.seed, draw.LOSS, kind, *id.origin, draw.key_of(id.topic), id.seq, nth)
+        return draw.unit(word) < share
 
     def arrives(self, sender: NodeId, node: NodeId, number: int) -> bool:
         wire = self.wire(sender, node)

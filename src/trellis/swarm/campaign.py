@@ -14,7 +14,7 @@ from trellis.audit.diagnosis import HOLES, Diagnosis
 from trellis.protocols import WHOLE
 from trellis.scenario.model import Scenario
 from trellis.sim import Run, run
-from trellis.swarm.schedule import break_things, schedule
+from trellis.swarm.schedule import break_things, lose_replies, schedule
 
 
 class Failure(NamedTuple):
@@ -40,10 +40,11 @@ class Tried(NamedTuple):
 class Campaign:
     """The tally of many schedules on one stack."""
 
-    def __init__(self, overlay: str, ordering: str, faults: bool = False) -> None:
+    def __init__(self, overlay: str, ordering: str, faults: bool = False, lose: float = 0.0) -> None:
         self.overlay = overlay
         self.ordering = ordering
         self.faults = faults
+        self.lose = lose
         self.schedules = 0
         self.failed = 0
         self.deliveries = 0
@@ -53,7 +54,7 @@ class Campaign:
 
     def go(self, seed: int, schedules: int, progress: Callable[[int], None] | None = None) -> None:
         for number in range(schedules):
-            self.add(try_one(seed + number, self.overlay, self.ordering, self.faults))
+            self.add(try_one(seed + number, self.overlay, self.ordering, self.faults, self.lose))
             if progress is not None:
                 progress(number + 1)
 
@@ -74,7 +75,7 @@ class Campaign:
                 self.failures[kind] = seen._replace(schedules=seen.schedules + 1)
 
     def replay(self, seed: int) -> str:
-        broken = " --faults" if self.faults else ""
+        broken = (" --faults" if self.faults else "") + (f" --lose {self.lose}" if self.lose else "")
         return f"trellis swarm --overlay {self.overlay} --ordering {self.ordering}{broken} --schedules 1 --seed {seed}"
 
     def by_kind(self) -> list[Failure]:
@@ -86,6 +87,7 @@ class Campaign:
             "overlay": self.overlay,
             "ordering": self.ordering,
             "faults": self.faults,
+            "lose": self.lose,
             "gaps": self.gaps,
             "schedules": self.schedules,
             "schedules_failed": self.failed,
@@ -97,11 +99,13 @@ class Campaign:
         }
 
 
-def try_one(seed: int, overlay: str, ordering: str, faults: bool = False) -> Tried:
+def try_one(seed: int, overlay: str, ordering: str, faults: bool = False, lose: float = 0.0) -> Tried:
     """Run one schedule and judge it. Names of holes are those of the printed VCube-PS."""
     scenario = schedule(seed, overlay, ordering)
     if faults:
         scenario = break_things(scenario)
+    if lose:
+        scenario = lose_replies(scenario, lose)
     result = run(scenario)
     witnesses = judge(result.trace, PROMISES[ordering], result.quiet)
     found = [witness for listed in witnesses.values() for witness in listed]

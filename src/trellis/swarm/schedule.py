@@ -15,6 +15,7 @@ from trellis.scenario.model import (
     Crash,
     Explicit,
     Faults,
+    Lose,
     Matrix,
     Nodes,
     Pause,
@@ -28,6 +29,8 @@ from trellis.scenario.model import (
 from trellis.words import NodeId, Time
 
 NODES_MIN, NODES_MAX = 8, 32
+REPLIES = ("STAMP", "ADMIT")  # of topic managers: to a publisher, to a subscriber
+PATIENCE = 50_000
 
 
 class Dice:
@@ -69,7 +72,7 @@ def schedule(seed: int, overlay: str, ordering: str) -> Scenario:
         changes += world[1]
         said += world[2]
     service = dice.one_of([0, 0, 1, 3])
-    fifo = dice.one_of([1, 1, 0]) == 1 or needs_fifo_links(overlay)
+    fifo = dice.one_of([1, 1, 0]) == 1 or bool(needs_fifo_links(overlay, ordering))
     return Scenario(
         name=f"swarm-{seed}",
         seed=seed,
@@ -114,6 +117,16 @@ def break_things(scenario: Scenario) -> Scenario:
         scenario.stack, repair=dice.one_of([20, 100, 500]), keep=dice.one_of([3, 10_000, 10_000, 10_000])
     )
     return msgspec.structs.replace(scenario, stack=stack, faults=Faults(events=events, notice=notice))
+
+
+def lose_replies(scenario: Scenario, share: float) -> Scenario:
+    """The same schedule where a share of the sequencer's replies never arrive. Who waits asks again, long after the
+    slowest reply would have come: never because it is only late.
+    """
+    faults = scenario.faults if isinstance(scenario.faults, Faults) else Faults()
+    lose = [Lose(packet=kind, share=share) for kind in REPLIES]
+    stack = msgspec.structs.replace(scenario.stack, retry=PATIENCE)
+    return msgspec.structs.replace(scenario, stack=stack, faults=msgspec.structs.replace(faults, lose=lose))
 
 
 def uneven_links(dice: Dice, count: int, service: int) -> Matrix:

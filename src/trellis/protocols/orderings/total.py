@@ -21,7 +21,7 @@ from trellis.events import Cycle, Event, Kept, Publish, Receive, Restore, Standi
 from trellis.machine import Place
 from trellis.protocols.layers import GAPLESS, LEAVING, START_CUT, Ordering, Session
 from trellis.protocols.parts.bureau import Bureau
-from trellis.protocols.parts.desk_packets import Admitted, Ask, Change, Ours, Pull, Stamped, Told
+from trellis.protocols.parts.desk_packets import WIRE, Admitted, Ask, Change, Ours, Pull, Stamped, Told
 from trellis.protocols.parts.groups import ALONE, SAFE, WIDE, Desks
 from trellis.protocols.parts.line import Line
 from trellis.protocols.parts.patience import Patience
@@ -40,6 +40,7 @@ class Total(Ordering):
     audits = ("creation", "duplicate", "uninvited", "fifo", "total", "lost", "stuck")
     needs = frozenset({START_CUT, GAPLESS})
     options: ClassVar[dict[str, int]] = {"desks": 3, "copies": 1, "grows": 0, "across": 0, "retry": 0}
+    packets = WIRE
     rule = SAFE
 
     def __init__(self, place: Place, desks: int, copies: int, grows: int, across: int, retry: int) -> None:
