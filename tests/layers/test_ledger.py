@@ -67,10 +67,10 @@ class Host:
         self.disk["state"] = index, epoch, seats, list(self.taken)
 
     def state_of(self, desk: int) -> State:
-        return State(((0,),), list(self.taken))
+        return State(done=0, known={str(n): n for n in self.taken})
 
     def install(self, desk: int, state: State) -> None:
-        self.taken = list(state.done)
+        self.taken = list(state.known.values())
 
     def take(self, desk: int, taken: Command | None) -> None:
         if isinstance(taken, Lapse):

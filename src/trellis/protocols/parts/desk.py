@@ -5,11 +5,11 @@ Promises: of two messages on two topics of one group, exactly one has the other 
           ask for has no rings within any subscription. A number is given to one message for ever: whoever asks again
           gets the same answer.
 Assumes:  climbs arrive, in any order, if need be because they are sent again.
-Departs:  T9. FIFO links between managers do not suffice: two climbs from one topic that take different ways overtake
-          each other, and so does a climb one that was begun after it. A climb says what went before it (after Raynal,
-          Schiper, Toueg 1991, with a climb as a message from its home to each desk on its way), and waits for that.
+Departs:  T9. A climb stops at every desk between its home and its top, also where it has nothing to fill in, and each
+          desk takes climbs in the order in which the one below let them go. So two climbs that met once stay in that
+          order all the way up; climbs that skip desks overtake each other, FIFO links or not.
           T3. A subscription takes no numbers, so that nobody waits for them: who subscribes learns the numbers so far.
-          It visits every desk, also those without topics of its own: what was begun before it is everywhere before it.
+          It visits every desk: what was begun before it is everywhere before it.
           All topics of a desk are one stage (`Desks.rank`), which sees all of their numbers at once.
 """
 
@@ -38,7 +38,6 @@ from trellis.protocols.parts.desk_packets import (
     Stamped,
     State,
     Told,
-    merged,
     with_entries,
 )
 from trellis.protocols.parts.groups import Desks, Groups
@@ -59,7 +58,7 @@ class Share(NamedTuple):
 
     mine: tuple[Topic, ...]  # the others of its group that have their home here
     lower: tuple[Topic, ...]  # those at desks of lower rank
-    path: frozenset[int]  # the desks of the rest
+    top: int  # the highest desk of the group
 
 
 class Desk:
@@ -71,7 +70,7 @@ class Desk:
         self.post = post
         self.groups = Groups(rule)
         self.shares: dict[Topic, Share] = {}  # as far as they were asked for since the last change
-        self.state = State(((0,) * desks.count,) * desks.count, [0] * desks.count)
+        self.state = State()
 
     def snapshot(self) -> State:
         """All that I know, for somebody who must know it too."""
@@ -99,8 +98,8 @@ class Desk:
             homes = [(self.desks.of(other), other) for other in group]
             mine = tuple(other for home, other in homes if home == self.index)
             lower = tuple(other for home, other in homes if home > self.index)
-            path = frozenset(home for home, _ in homes if home < self.index)
-            share = self.shares[topic] = Share(mine, lower, path)
+            top = min((home for home, _ in homes), default=self.index)
+            share = self.shares[topic] = Share(mine, lower, min(top, self.index))
         return share
 
     # What is asked here
@@ -124,7 +123,7 @@ class Desk:
         del given[:-GIVEN_MAX]
         account.numbered = ask.upto
         share, known = self.share(topic), self.state.known
-        self.begin(about, share.path, tuple([(other, known.get(other, 0)) for other in share.lower]))
+        self.begin(about, share.top, tuple([(other, known.get(other, 0)) for other in share.lower]))
 
     def upon_change(self, change: Change) -> None:
         """A subscription timestamp, through all desks."""
@@ -135,14 +134,13 @@ class Desk:
                 self.post.to_node(origin[0], answer)
             return
         self.state.changes[origin] = change.version
-        self.begin(change, frozenset(range(self.index)), ())
+        self.begin(change, 0, ())
 
-    def begin(self, about: Stamped | Change, path: frozenset[int], entries: Stamp) -> None:
-        me, state = self.index, self.state
+    def begin(self, about: Stamped | Change, top: int, entries: Stamp) -> None:
+        state = self.state
         state.begun += 1
         over = next(iter(state.open), state.begun) - 1
-        turns = tuple([turn + 1 if desk in path else 0 for desk, turn in enumerate(state.sent[me])])
-        climb = Climb(about.id, me, me, state.begun, over, turns, state.sent, entries, about)
+        climb = Climb(about.id, self.index, 0, top, self.index, state.begun, over, entries, about)
         state.open[state.begun] = climb = self.fill(climb)
         self.send_on(climb)
 
@@ -208,8 +206,7 @@ class Desk:
             case Change():
                 return command.version > self.state.changes.get(command.id.origin, 0)
             case Climb():
-                done = self.state.done[command.home] >= command.turns[self.index]
-                return not done and (command.home, command.serial) not in self.state.held
+                return command.turn > self.state.done and command.turn not in self.state.held
             case Climbed():
                 return command.serial in self.state.open
             case _:
@@ -220,29 +217,19 @@ class Desk:
     # What passes
 
     def upon_climb(self, climb: Climb) -> None:
-        serial = (climb.home, climb.serial)
-        before = self.state.passed.get(climb.home, {}).get(climb.serial)
+        """In the order in which they left the desk below."""
+        state = self.state
+        before = state.passed.get(climb.home, {}).get(climb.serial)
         if before is not None:  # sent again
             self.send_on(before)
-        elif self.state.done[climb.home] < climb.turns[self.index]:
-            self.state.held[serial] = climb
-            self.let_through()
-
-    def let_through(self) -> None:
-        """Whatever waits for nothing any more; one can free others."""
-        while ready := [serial for serial, climb in self.state.held.items() if self.is_next(climb)]:
-            for serial in sorted(ready):
-                self.pass_on(self.state.held.pop(serial))
-
-    def is_next(self, climb: Climb) -> bool:
-        if self.state.done[climb.home] != climb.turns[self.index] - 1:
-            return False
-        me = self.index
-        return all(self.state.done[home] >= turns[me] for home, turns in enumerate(climb.past) if home != climb.home)
+        elif climb.turn > state.done:
+            state.held[climb.turn] = climb
+            while (next_one := state.held.pop(state.done + 1, None)) is not None:
+                self.pass_on(next_one)
 
     def pass_on(self, climb: Climb) -> None:
         about, home, known = climb.about, climb.home, self.state.known
-        self.state.done[home] = climb.turns[self.index]
+        self.state.done = climb.turn
         passed = self.state.passed.setdefault(home, {})
         while passed and (oldest := next(iter(passed))) <= climb.over:
             del passed[oldest]
@@ -253,7 +240,7 @@ class Desk:
         self.send_on(climb)
 
     def fill(self, climb: Climb) -> Climb:
-        """My part: the numbers of my topics as they are now."""
+        """My part: the numbers of my topics as they are now. Then it has its turn on the way up."""
         about, clocks = climb.about, self.state.clocks
         if isinstance(about, Change):
             self.resubscribe(about)
@@ -261,10 +248,11 @@ class Desk:
         else:
             mine = self.share(about.id.topic).mine
         entries = climb.entries + tuple([(topic, clocks.get(topic, 0)) for topic in mine])
-        self.learn_turns(climb)
-        return Climb(
-            climb.id, climb.to, climb.home, climb.serial, climb.over, climb.turns, self.state.sent, entries, about
-        )
+        to, turn = self.index, 0
+        if climb.top < self.index:
+            self.state.up = turn = self.state.up + 1
+            to = self.index - 1
+        return Climb(climb.id, to, turn, climb.top, climb.home, climb.serial, climb.over, entries, about)
 
     def resubscribe(self, change: Change) -> None:
         """T6: what a node subscribed to in a former life is nobody's any more."""
@@ -277,19 +265,10 @@ class Desk:
         self.groups.change(change.id.origin, frozenset(change.topics))
         self.shares.clear()
 
-    def learn_turns(self, climb: Climb) -> None:
-        """What went before it, and the climb itself."""
-        sent, home = self.state.sent, climb.home
-        if climb.past != sent:
-            sent = merged(sent, climb.past)
-        row = tuple(map(max, sent[home], climb.turns))
-        self.state.sent = (*sent[:home], row, *sent[home + 1 :])
-
     def send_on(self, climb: Climb) -> None:
         """To the next desk; from the last one to whoever asked, and to its home."""
-        above = [desk for desk in range(self.index) if climb.turns[desk]]
-        if above:
-            self.post.to_desk(above[-1], msgspec.structs.replace(climb, to=above[-1]))
+        if climb.to != self.index:
+            self.post.to_desk(climb.to, climb)
             return
         answer = with_entries(climb.about, climb.entries)
         self.post.to_node(climb.about.id.source, answer)

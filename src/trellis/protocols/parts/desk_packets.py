@@ -18,9 +18,6 @@ DESKS_MAX = 64
 Positive = Annotated[int, Meta(ge=1, lt=EXACT)]
 Natural = Annotated[int, Meta(ge=0, lt=EXACT)]
 DeskId = Annotated[int, Meta(ge=0, lt=DESKS_MAX)]
-Turns = Annotated[tuple[Natural, ...], Meta(min_length=1, max_length=DESKS_MAX)]  # one for each desk
-Serial = tuple[DeskId, Natural]  # of a climb: its home, and its number there
-Past = Annotated[tuple[Turns, ...], Meta(min_length=1, max_length=DESKS_MAX)]
 Topics = Annotated[tuple[Topic, ...], Meta(max_length=GROUP_MAX)]  # ascending
 
 
@@ -94,18 +91,14 @@ class Lapse(Ours, frozen=True, gc=False, tag="TL"):
 
 
 class Climb(Ours, frozen=True, gc=False, tag="TU"):
-    """A timestamp on its way up the rank, from desk to desk.
-
-    `past` and `turns` keep it in its place: to each desk on its way it comes after all those that were begun, at any
-    desk, before it was sent there.
-    """
+    """A timestamp on its way up the rank, from each desk to the next one."""
 
     to: DeskId  # the next one
+    turn: Natural  # its number among those from the desk below to that one; 0: it has not left its home
+    top: DeskId  # where it ends
     home: DeskId  # where it was begun
     serial: Positive  # among those begun there
     over: Natural  # up to this serial nobody asks any more
-    turns: Turns  # per desk: its number among those from its home to that desk; 0: it does not go there
-    past: Past  # per home and desk: how many went there before
     entries: Stamp  # so far
     about: Stamped | Change  # what it is for; its entries come when it is complete
     kind: ClassVar[str] = "CLIMB"
@@ -170,8 +163,8 @@ class Run(msgspec.Struct, frozen=True, gc=False, array_like=True, forbid_unknown
 class State(msgspec.Struct, array_like=True, forbid_unknown_fields=True):
     """All that a desk knows."""
 
-    sent: Past  # per home and desk: climbs that it knows were begun
-    done: list[Natural]  # per home: climbs that passed here
+    up: Natural = 0  # climbs that went on to the desk above
+    done: Natural = 0  # climbs of the desk below that passed here
     clocks: dict[Topic, Natural] = {}  # LC_T of the topics at home here
     known: dict[Topic, Natural] = {}  # LLC: of topics of lower rank, as they passed
     subscriptions: list[tuple[Origin, Topics]] = []
@@ -183,7 +176,7 @@ class State(msgspec.Struct, array_like=True, forbid_unknown_fields=True):
     begun: Natural = 0
     open: dict[Positive, Climb] = {}  # begun here, and not at the top yet; by serial, ascending
     passed: dict[DeskId, dict[Positive, Climb]] = {}  # per home, as they left here, until that is sure
-    held: dict[Serial, Climb] = {}  # they came before something that went before them
+    held: dict[Positive, Climb] = {}  # by turn: they came before something that went before them
 
 
 class Install(Ours, frozen=True, gc=False, tag="TJ"):
@@ -257,11 +250,6 @@ class Leads(Ours, frozen=True, gc=False, tag="TI"):
 
 
 Answer = Stamped | Admitted
-
-
-def merged(one: Past, two: Past) -> Past:
-    """Element-wise maximum."""
-    return tuple(tuple(map(max, a, b)) for a, b in zip(one, two, strict=True))
 
 
 def with_entries(about: Stamped | Change, entries: Stamp) -> Answer:
