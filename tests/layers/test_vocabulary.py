@@ -102,7 +102,7 @@ def test_a_stack_that_cannot_keep_its_promise_is_refused_by_name() -> None:
     with pytest.raises(ScenarioError, match="'fifo' over 'vcube-printed'"):
         check("vcube-printed", "fifo", {})
     with pytest.raises(
-        ScenarioError, match=r"stack\.brokers = 3: overlay 'vcube' does not take it; it belongs to brokers"
+        ScenarioError, match=r"stack\.brokers = 3: 'causal' over 'vcube' does not take it; it belongs to brokers"
     ):
         check("vcube", "causal", {"brokers": 3})
 

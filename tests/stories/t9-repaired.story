@@ -11,17 +11,18 @@ carry 6 -> 2
 6 -> 2 ASK 6:1@s
 2 -> 1 CLIMB 6:1@s {s:1, w:0}
 
-# An event on w follows, and skips e, which is not in its group. Every link is FIFO, and yet it is at c first, with news
-# of b: c learns of b by hearsay. Manager c lets w's timestamp wait until that of b, which was begun before, has passed:
-# no ring.
+# An event on w follows. It stops at e, too, though e is not in its group, and so it cannot be at c before b: no ring.
 publish 4 w later
 carry 4 -> 3
 carry 3 -> 2
-carry 2 -> 0
+carry 2 -> 1
+carry 2 -> 1
 ----
 4 -> 3 ASK 4:1@w
 3 -> 2 CLIMB 4:1@w {w:1}
-2 -> 0 CLIMB 4:1@w {s:1, w:1}
+2 -> 1 CLIMB 4:1@w {s:1, w:1}
+1 -> 0 CLIMB 6:1@s {e:0, s:1, w:0}
+1 -> 0 CLIMB 4:1@w {s:1, w:1}
 
 publish 4 c own
 carry 4 -> 0
@@ -31,29 +32,28 @@ carry 4 -> 0
 
 settle
 ----
-1 -> 0 CLIMB 6:1@s {e:0, s:1, w:0}
+0 -> 6 STAMP 6:1@s {c:1, e:0, s:1, w:0}
+0 -> 2 TOP 6:1@s
 4 spread 4:1@c following 3
 4 -> 5 PUB 4:1@c
 4 deliver 4:1@c "own"
-0 -> 6 STAMP 6:1@s {c:1, e:0, s:1, w:0}
-0 -> 2 TOP 6:1@s
 0 -> 4 STAMP 4:1@w {c:1, s:1, w:1}
 0 -> 3 TOP 4:1@w
 5 -> 4 ACK 4:1@c
 5 deliver 4:1@c "own"
-4 spread 4:1@w following 3
-4 -> 5 PUB 4:1@w
-4 settle 4:1@c
 6 spread 6:1@s following 4
 6 -> 7 PUB 6:1@s
 6 -> 4 PUB 6:1@s
 6 deliver 6:1@s "b"
+4 spread 4:1@w following 3
+4 -> 5 PUB 4:1@w
+4 settle 4:1@c
 4 -> 5 PUB 6:1@s
 4 deliver 6:1@s "b"
 4 deliver 4:1@w "later"
-5 -> 4 ACK 4:1@w
 7 -> 6 ACK 6:1@s
 7 deliver 6:1@s "b"
+5 -> 4 ACK 4:1@w
 4 settle 4:1@w
 5 -> 4 ACK 6:1@s
 5 deliver 6:1@s "b"
