@@ -44,6 +44,7 @@ bench: setup  ## every figure a ratio in one run
 	$(BIN)/python bench/audit.py
 	$(BIN)/python bench/live.py
 	$(BIN)/python bench/journal.py
+	$(BIN)/python bench/total.py
 
 reproduce: setup  ## the papers' figures beside ours, as a page: some minutes on two cores
 	$(BIN)/trellis reproduce vcube-ps --out out/vcube-ps
