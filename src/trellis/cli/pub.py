@@ -12,7 +12,17 @@ from typing import Annotated
 
 import typer
 
-from trellis.cli.attach import AtOption, DirOption, Door, KeysOption, NameOption, NodeOption, PlaintextOption, door
+from trellis.cli.attach import (
+    AtOption,
+    DirOption,
+    Door,
+    KeysOption,
+    NameOption,
+    NodeOption,
+    OrderOption,
+    PlaintextOption,
+    door,
+)
 from trellis.cli.command import example
 
 EPILOG = example(
@@ -25,7 +35,7 @@ CHUNKS_MAX = 4  # that wait to be published
 
 def command(
     topic: Annotated[str, typer.Argument(metavar="TOPIC", help="What to publish on.")],
-    order: Annotated[str, typer.Option(help="unordered, fifo or causal; all who use a topic share one.")] = "causal",
+    order: OrderOption = "causal",
     confirm: Annotated[
         bool, typer.Option("--confirm", help="Go on only when every confirmed subscriber has what was read.")
     ] = False,

@@ -10,7 +10,17 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from trellis.cli.attach import AtOption, DirOption, Door, KeysOption, NameOption, NodeOption, PlaintextOption, door
+from trellis.cli.attach import (
+    AtOption,
+    DirOption,
+    Door,
+    KeysOption,
+    NameOption,
+    NodeOption,
+    OrderOption,
+    PlaintextOption,
+    door,
+)
 from trellis.cli.command import example
 
 if TYPE_CHECKING:
@@ -24,7 +34,7 @@ EPILOG = example(
 
 def command(
     topic: Annotated[str, typer.Argument(metavar="TOPIC", help="What to read.")],
-    order: Annotated[str, typer.Option(help="unordered, fifo or causal; all who use a topic share one.")] = "causal",
+    order: OrderOption = "causal",
     as_json: Annotated[bool, typer.Option("--json", help="A JSON object per line: source, seq, payload.")] = False,
     count: Annotated[int | None, typer.Option(help="End after so many messages.", min=1)] = None,
     node: NodeOption = None,

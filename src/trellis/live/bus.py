@@ -18,7 +18,7 @@ import msgspec
 
 from trellis.errors import LocalProtocolError
 from trellis.live.subscription import Subscription
-from trellis.protocols import ORDERINGS
+from trellis.protocols import LIVE_ORDERS
 from trellis.words import LEVELS_MAX, TOPIC_MAX, Topic
 
 ORDER = "causal"  # unless another one is asked for
@@ -65,8 +65,8 @@ class Bus(ABC):
 
 def check(topic: Topic, order: str) -> None:
     """A topic and an order that can be had."""
-    if order not in ORDERINGS:
-        raise LocalProtocolError(f"order {order!r}: no such order; there are {', '.join(ORDERINGS)}")
+    if order not in LIVE_ORDERS:
+        raise LocalProtocolError(f"order {order!r}: no such order; there are {', '.join(LIVE_ORDERS)}")
     try:
         if len(msgspec.convert(topic, Topic).encode()) <= TOPIC_MAX:
             return

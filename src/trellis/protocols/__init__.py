@@ -35,6 +35,9 @@ ORDERINGS: dict[str, type[Ordering]] = {
     "per-topic": PerTopic,
 }
 
+# What a program may ask a live node for; the others are there to be measured against.
+LIVE_ORDERS = ("unordered", "fifo", "causal", "total")
+
 # Printed algorithms whose overlay and order cannot be taken apart: they bring their own orders.
 WHOLE: dict[str, type[VCubePrinted]] = {
     "vcube-printed": VCubePrinted,
