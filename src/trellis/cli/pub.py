@@ -28,6 +28,7 @@ from trellis.cli.command import example
 EPILOG = example(
     "echo hello | trellis pub news --dir out/cluster",
     "trellis pub news --node 10.0.0.1:7000 --keys keys --name writer < lines.txt",
+    "echo 3 apples | trellis pub orders --order total --dir out/cluster",
 )
 CHUNK = 1 << 16  # bytes of a read: the lines in them travel together
 CHUNKS_MAX = 4  # that wait to be published
