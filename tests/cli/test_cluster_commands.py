@@ -81,6 +81,26 @@ def test_json_has_source_number_and_payload_and_ctrl_c_ends_a_reader_well(cluste
     assert reader.end(signal.SIGINT) == (0, [], "")
 
 
+def test_several_topics_come_out_in_one_order_each_line_with_its_topic(cluster: Path) -> None:
+    topics = ("orders", "payments", "orders")
+    plain = Reader(*topics, "--dir", cluster, "--count", 30, "--order", "fifo")
+    as_json = Reader(*topics, "--dir", cluster, "--count", 30, "--order", "fifo", "--json")
+    refused = call("sub", "fresh", "orders", "--dir", cluster)
+    assert (refused.returncode, refused.stdout) == (2, "")
+    assert "topic 'orders': its order is fifo, not causal" in refused.stderr
+    for topic, count in (("orders", 10), ("payments", 15), ("orders", 5)):
+        given = "".join(f"{topic} {n}\n" for n in range(count))
+        sent = call("pub", topic, "--dir", cluster, "--order", "fifo", "--confirm", given=given)
+        assert sent.returncode == 0, sent.stderr
+    code, lines, _ = plain.end()
+    assert code == 0
+    assert [line.partition("\t")[0] for line in lines] == ["orders"] * 10 + ["payments"] * 15 + ["orders"] * 5
+    assert all(line.partition("\t")[2].startswith(line.partition("\t")[0]) for line in lines)
+    code, found, _ = as_json.end()
+    assert code == 0
+    assert [f"{event['topic']}\t{event['payload']}" for event in map(json.loads, found)] == lines
+
+
 def test_status_shows_members_topics_and_queues(cluster: Path) -> None:
     reader = Reader("shown", "--dir", cluster)
     found = json.loads(call("status", "--dir", cluster, "--json").stdout)

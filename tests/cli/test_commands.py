@@ -16,6 +16,7 @@ import typer.core
 import typer.main
 
 from trellis import __version__, cli
+from trellis.protocols import LIVE_ORDERS
 
 ROOT = Path(__file__).parents[2]
 LIVE = ("node", "pub", "sub", "status", "forget", "cluster")
@@ -60,6 +61,13 @@ def test_help_ends_with_examples_that_can_be_copied_and_are_taken(command: str, 
     assert any(f"trellis {command} " in f"{line} " for line in examples)
     for line in examples:
         understood(line)
+
+
+@pytest.mark.parametrize("command", ["pub", "sub"])
+def test_help_names_the_orders_that_a_live_node_has(command: str, monkeypatch, capsys) -> None:
+    monkeypatch.setenv("COLUMNS", "160")
+    *others, last = LIVE_ORDERS
+    assert f"{', '.join(others)} or {last};" in call(monkeypatch, capsys, command, "--help")[1]
 
 
 def understood(line: str) -> None:

@@ -10,11 +10,15 @@ from links import run
 
 import trellis
 from trellis.effects import Effect
-from trellis.errors import BarrierTooLong
+from trellis.errors import BarrierTooLong, LocalProtocolError
 from trellis.events import Event
 from trellis.live import node as host
+from trellis.live.codec import OutOfPlace
 from trellis.live.memory import Memory
 from trellis.live.node import DETECTOR
+from trellis.protocols import LIVE_ORDERS, ORDERINGS
+from trellis.protocols.overlays.vcube_packets import Ack
+from trellis.words import MessageId
 
 
 def test_a_wall_clock_that_stands_still_does_not_stop_the_time_of_the_machines(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -58,5 +62,20 @@ def test_whoever_publishes_what_no_packet_can_name_the_predecessors_of_is_told(m
                 await c.publish("t", b"c", confirm=True)
             with pytest.raises(BarrierTooLong):
                 await heard.next()
+
+    run("asyncio", story())
+
+
+def test_a_live_node_has_the_orders_that_a_program_may_ask_for_and_no_others() -> None:
+    assert set(LIVE_ORDERS) < set(ORDERINGS)
+
+    async def story() -> None:
+        async with trellis.Node(listen="a:1", plaintext=True, net=Memory()) as node:
+            for order in set(ORDERINGS) - set(LIVE_ORDERS):
+                with pytest.raises(LocalProtocolError, match="there are unordered, fifo, causal, total"):
+                    await node.subscribe("t", order=order)
+                with pytest.raises(OutOfPlace, match="this node has no such machine"):
+                    node.host.receive(1, f"vcube/{order}", 0, Ack(MessageId((1, 0), "t", 1), 1))
+            assert list(node.host.machines) == [DETECTOR]
 
     run("asyncio", story())

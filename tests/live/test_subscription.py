@@ -14,21 +14,23 @@ from trellis.live.subscription import OVERHEAD, TOO_SLOW, Batch, Budget, Gap, Su
 
 ROOM = 10  # messages that may wait
 
-# Either a batch of a source, with so many payloads, or so many reads.
+SOURCES = [(topic, source) for topic in "tu" for source in range(3)]
+
+# Either a batch of a source on a topic, with so many payloads, or so many reads.
 STEPS = st.lists(
-    st.tuples(st.just("put"), st.integers(0, 2), st.integers(1, 6))
-    | st.tuples(st.just("lack"), st.integers(0, 2), st.integers(1, 6))
+    st.tuples(st.just("put"), st.sampled_from(SOURCES), st.integers(1, 6))
+    | st.tuples(st.just("lack"), st.sampled_from(SOURCES), st.integers(1, 6))
     | st.tuples(st.just("read"), st.integers(1, 4), st.just(0)),
     max_size=60,
 )
 
 
 def made(budget: Budget | None = None) -> Subscription:
-    return Subscription("t", "fifo", lambda _: asyncio.sleep(0), messages_max=ROOM, budget=budget)
+    return Subscription(["t", "u"], "fifo", lambda *_: asyncio.sleep(0), messages_max=ROOM, budget=budget)
 
 
-def batch(source: int, seq: int, count: int) -> Batch:
-    return Batch([b"%d" % number for number in range(seq, seq + count)], "t", source, 0, seq)
+def batch(source: int, seq: int, count: int, topic: str = "t") -> Batch:
+    return Batch([b"%d" % number for number in range(seq, seq + count)], topic, source, 0, seq)
 
 
 async def read_all(reader: Subscription) -> list[Batch | Gap]:
@@ -43,35 +45,38 @@ def numbers(item: Batch | Gap) -> range:
 def test_every_number_of_a_source_comes_once_and_in_order_as_an_event_or_in_a_gap(steps: list[Any]) -> None:
     async def story() -> None:
         reader, got = made(), []
-        after = dict.fromkeys(range(3), 1)
-        delivered = lacked = 0
+        after = dict.fromkeys(SOURCES, 1)
+        delivered = []
+        lacked = 0
         for kind, n, count in steps:
             if kind == "read":
                 for _ in range(n):
                     if reader.waiting or reader.gaps:
                         got.append(await reader.next())
                 continue
+            topic, source = n
             if kind == "put":
-                reader.put(batch(n, after[n], count), count)
-                delivered += count
+                delivered.append(batch(source, after[n], count, topic))
+                reader.put(delivered[-1], count)
             else:
-                reader.leave_out(Gap("t", n, 0, after[n], count, "nobody had them any more"))
+                reader.leave_out(Gap(topic, source, 0, after[n], count, "nobody had them any more"))
                 lacked += count
             after[n] += count
             # The bound, and what may be above it: the gaps since the last batch, two reasons for each source.
-            assert reader.messages <= ROOM + 6 * 2
+            assert reader.messages <= ROOM + 6 * 2 * 2
+            assert sum(reader.messages_of.values()) == reader.messages
         reader.close()
         got += await read_all(reader)
-        for source, end in after.items():
-            told = [number for item in got if item.source == source for number in numbers(item)]
-            assert sorted(told) == list(range(1, end))
-            events = [
-                number for item in got if item.source == source and isinstance(item, Batch) for number in numbers(item)
-            ]
+        for (topic, source), end in after.items():
+            mine = [item for item in got if (item.topic, item.source) == (topic, source)]
+            assert sorted(number for item in mine for number in numbers(item)) == list(range(1, end))
+            events = [number for item in mine if isinstance(item, Batch) for number in numbers(item)]
             assert events == sorted(events)
+        come = [item for item in got if isinstance(item, Batch)]
+        assert come == [item for item in delivered if item in come]  # whatever their topics
         assert all(item.payloads == [b"%d" % n for n in numbers(item)] for item in got if isinstance(item, Batch))
         assert sum(len(numbers(i)) for i in got if isinstance(i, Gap) and i.why != TOO_SLOW) == lacked
-        assert (reader.messages, reader.bytes) == (0, 0)
+        assert (reader.messages, reader.messages_of, reader.bytes) == (0, {}, 0)
 
     asyncio.run(story())
 

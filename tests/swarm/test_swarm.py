@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from trellis.audit import PROMISES, judge
-from trellis.protocols import ORDERINGS_LIVE, OVERLAYS
+from trellis.protocols import LIVE_ORDERS, OVERLAYS
 from trellis.protocols.overlays.vcube import VCube
 from trellis.protocols.overlays.vcube_repair import Repair
 from trellis.scenario.model import Explicit, Matrix, Random
@@ -82,7 +82,7 @@ def test_the_swarm_notices_when_the_dead_are_waited_for(monkeypatch: pytest.Monk
 
 
 @pytest.mark.parametrize("overlay", OVERLAYS)
-@pytest.mark.parametrize("ordering", ORDERINGS_LIVE)
+@pytest.mark.parametrize("ordering", LIVE_ORDERS)
 def test_every_stack_keeps_what_it_promises(overlay: str, ordering: str) -> None:
     assert clean(overlay, ordering, 60, seed=10_000).failures == {}
 

@@ -32,6 +32,10 @@ KeysOption = Annotated[
 NameOption = Annotated[
     str | None, typer.Option("--name", metavar="NAME", help="With --keys: whose certificate; else $TRELLIS_NAME.")
 ]
+OrderOption = Annotated[
+    str,
+    typer.Option("--order", metavar="ORDER", help="unordered, fifo, causal or total; all who use a topic share one."),
+]
 PlaintextOption = Annotated[bool, typer.Option("--plaintext", help="No keys, no encryption; on loopback only.")]
 
 

@@ -12,12 +12,23 @@ from typing import Annotated
 
 import typer
 
-from trellis.cli.attach import AtOption, DirOption, Door, KeysOption, NameOption, NodeOption, PlaintextOption, door
+from trellis.cli.attach import (
+    AtOption,
+    DirOption,
+    Door,
+    KeysOption,
+    NameOption,
+    NodeOption,
+    OrderOption,
+    PlaintextOption,
+    door,
+)
 from trellis.cli.command import example
 
 EPILOG = example(
     "echo hello | trellis pub news --dir out/cluster",
     "trellis pub news --node 10.0.0.1:7000 --keys keys --name writer < lines.txt",
+    "echo 3 apples | trellis pub orders --order total --dir out/cluster",
 )
 CHUNK = 1 << 16  # bytes of a read: the lines in them travel together
 CHUNKS_MAX = 4  # that wait to be published
@@ -25,7 +36,7 @@ CHUNKS_MAX = 4  # that wait to be published
 
 def command(
     topic: Annotated[str, typer.Argument(metavar="TOPIC", help="What to publish on.")],
-    order: Annotated[str, typer.Option(help="unordered, fifo or causal; all who use a topic share one.")] = "causal",
+    order: OrderOption = "causal",
     confirm: Annotated[
         bool, typer.Option("--confirm", help="Go on only when every confirmed subscriber has what was read.")
     ] = False,

@@ -1,4 +1,4 @@
-"""trellis sub: the messages of a topic, a line each."""
+"""trellis sub: the messages of one topic or of several, a line each."""
 
 from __future__ import annotations
 
@@ -10,7 +10,17 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from trellis.cli.attach import AtOption, DirOption, Door, KeysOption, NameOption, NodeOption, PlaintextOption, door
+from trellis.cli.attach import (
+    AtOption,
+    DirOption,
+    Door,
+    KeysOption,
+    NameOption,
+    NodeOption,
+    OrderOption,
+    PlaintextOption,
+    door,
+)
 from trellis.cli.command import example
 
 if TYPE_CHECKING:
@@ -19,13 +29,16 @@ if TYPE_CHECKING:
 EPILOG = example(
     "trellis sub news --dir out/cluster",
     "trellis sub news --json --node trellis://127.0.0.1:7000 --plaintext",
+    "trellis sub orders payments --order total --dir out/cluster",
 )
 
 
 def command(
-    topic: Annotated[str, typer.Argument(metavar="TOPIC", help="What to read.")],
-    order: Annotated[str, typer.Option(help="unordered, fifo or causal; all who use a topic share one.")] = "causal",
-    as_json: Annotated[bool, typer.Option("--json", help="A JSON object per line: source, seq, payload.")] = False,
+    topics: Annotated[list[str], typer.Argument(metavar="TOPIC", help="What to read.")],
+    order: OrderOption = "causal",
+    as_json: Annotated[
+        bool, typer.Option("--json", help="A JSON object per line: topic, source, seq, payload.")
+    ] = False,
     count: Annotated[int | None, typer.Option(help="End after so many messages.", min=1)] = None,
     node: NodeOption = None,
     directory: DirOption = None,
@@ -34,21 +47,25 @@ def command(
     name: NameOption = None,
     plaintext: PlaintextOption = False,
 ) -> int:
-    """Print the messages of a topic as they come, until Ctrl-C. A gap is a line of its own on standard error.
+    """Print the messages of topics as they come, until Ctrl-C. A gap is a line of its own on standard error.
+
+    Those of several topics come in the order in which the node delivers them, each after its topic and a tab.
+
+    In total order two readers that share topics read what they share in the same order.
 
     Into a pipe or a file payloads go as they are; on a terminal, characters that it would obey are written out.
     """
     from trellis.live.serve import run
 
-    run(read(door(node, directory, at, keys, name, plaintext), topic, order, as_json, count))
+    run(read(door(node, directory, at, keys, name, plaintext), topics, order, as_json, count))
     return 0
 
 
-async def read(at: Door, topic: str, order: str, as_json: bool, count: int | None) -> None:
+async def read(at: Door, topics: list[str], order: str, as_json: bool, count: int | None) -> None:
     from trellis.live.serve import first_of, heed_signals
 
     asked = heed_signals()
-    reading = asyncio.create_task(show(at, topic, order, as_json, count))
+    reading = asyncio.create_task(show(at, topics, order, as_json, count))
     await first_of(reading, asked)
     if not reading.done():
         reading.cancel()
@@ -57,18 +74,20 @@ async def read(at: Door, topic: str, order: str, as_json: bool, count: int | Non
         reading.result()
 
 
-async def show(at: Door, topic: str, order: str, as_json: bool, count: int | None) -> None:
+async def show(at: Door, topics: list[str], order: str, as_json: bool, count: int | None) -> None:
     from trellis.live.subscription import Gap
 
-    async with at.connect() as client, await client.subscribe(topic, order=order) as subscription:
-        print(f"subscribed to {topic!r} in {order} order at {at.url}", file=sys.stderr, flush=True)
+    async with at.connect() as client, await client.subscribe(topics, order=order) as subscription:
+        said = ", ".join(map(repr, subscription.topics))
+        print(f"subscribed to {said} in {order} order at {at.url}", file=sys.stderr, flush=True)
+        several = len(subscription.topics) > 1
         left = count
         async for item in subscription.batches():
             if isinstance(item, Gap):
-                tell_gap(item, as_json)
+                tell_gap(item, as_json, several)
                 continue
             events = item.events()[:left]
-            sys.stdout.buffer.write(b"".join(line(event, as_json) for event in events))
+            sys.stdout.buffer.write(b"".join(line(event, as_json, several) for event in events))
             sys.stdout.buffer.flush()
             if left is not None:
                 left -= len(events)
@@ -76,12 +95,13 @@ async def show(at: Door, topic: str, order: str, as_json: bool, count: int | Non
                     return
 
 
-def line(event: Event, as_json: bool) -> bytes:
+def line(event: Event, as_json: bool, several: bool) -> bytes:
     if as_json:
         return written({**of_whom(event), **payload_of(event.payload), "tags": event.tags})
+    shown = event.topic.encode() + b"\t" + event.payload if several else event.payload
     if not sys.stdout.isatty():
-        return event.payload + b"\n"
-    text = event.payload.decode(errors="backslashreplace")
+        return shown + b"\n"
+    text = shown.decode(errors="backslashreplace")
     return "".join(c if c.isprintable() or c == "\t" else ascii(c)[1:-1] for c in text).encode() + b"\n"
 
 
@@ -92,13 +112,13 @@ def payload_of(payload: bytes) -> dict[str, str]:
         return {"payload_base64": base64.b64encode(payload).decode()}
 
 
-def tell_gap(gap: Gap, as_json: bool) -> None:
+def tell_gap(gap: Gap, as_json: bool, several: bool) -> None:
     if as_json:
         sys.stdout.buffer.write(written({**of_whom(gap), "gap": gap.count, "why": gap.why}))
         sys.stdout.buffer.flush()
         return
     numbers = f"{gap.seq} to {gap.seq + gap.count - 1}" if gap.count > 1 else f"{gap.seq}"
-    whom = f"place {gap.source}, incarnation {gap.incarnation}"
+    whom = f"place {gap.source}, incarnation {gap.incarnation}{f', on {gap.topic!r}' if several else ''}"
     print(f"GAP: {gap.count:,} messages of {whom} do not come ({numbers}): {gap.why}", file=sys.stderr, flush=True)
 
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from trellis.errors import LocalProtocolError, NetworkError, TrellisError
 from trellis.live import transport
-from trellis.live.bus import ORDER, Bus
+from trellis.live.bus import ORDER, Bus, Topics
 from trellis.live.clock import Clock
 from trellis.live.courses import Courses
 from trellis.live.members import Members
@@ -211,8 +211,8 @@ class Node(Bus):
 
     # Subscribing
 
-    async def subscribe(self, topic: Topic, order: str = ORDER) -> Subscription:
-        return await self.courses.read(self, topic, order)
+    async def subscribe(self, topics: Topics, order: str = ORDER) -> Subscription:
+        return await self.courses.read(self, topics, order)
 
     async def unsubscribe(self, topic: Topic) -> None:
         await self.courses.let_go(self, topic)

@@ -1,9 +1,10 @@
 """What a program does with topics, wherever its node is: a `Node` of its own, or a `Client` of another process.
 
-Promises: `subscribe` returns when the subscription stands: every later message comes, or is told as a gap. `publish`
-          returns when the node has accepted the message, with `confirm=True` when every confirmed subscriber has it.
-          What is published in one turn of the loop travels together. Messages of one program on one topic keep the
-          order in which the calls were made.
+Promises: `subscribe` returns when the subscription stands: every later message of each of its topics comes, or is
+          told as a gap; where one topic cannot be had, it raises, and none is taken part in for it. `publish` returns
+          when the node has accepted the message, with `confirm=True` when every confirmed subscriber has it. What is
+          published in one turn of the loop travels together. Messages of one program on one topic keep the order in
+          which the calls were made.
 Assumes:  one event loop: not to be called from other threads (see sync.py for scripts).
 """
 
@@ -18,10 +19,12 @@ import msgspec
 
 from trellis.errors import LocalProtocolError
 from trellis.live.subscription import Subscription
-from trellis.protocols import ORDERINGS_LIVE
+from trellis.protocols import LIVE_ORDERS
 from trellis.words import LEVELS_MAX, TOPIC_MAX, Topic
 
 ORDER = "causal"  # unless another one is asked for
+
+Topics = Topic | Iterable[Topic]  # one by its name, or several
 
 
 class Bus(ABC):
@@ -45,12 +48,18 @@ class Bus(ABC):
         await self.stop()
 
     @abstractmethod
-    async def subscribe(self, topic: Topic, order: str = ORDER) -> Subscription:
-        """Events of a topic, from now on. All subscribers of a topic share one order."""
+    async def subscribe(self, topics: Topics, order: str = ORDER) -> Subscription:
+        """Events of a topic, or of several in the order in which the node delivers them, from now on.
+
+        All subscribers of a topic share one order.
+        """
 
     @abstractmethod
     async def unsubscribe(self, topic: Topic) -> None:
-        """End all subscriptions of this program to a topic; what it published before still goes out."""
+        """End all that this program has to do with a topic; what it published before still goes out.
+
+        A subscription that has other topics, too, goes on with them.
+        """
 
     @abstractmethod
     async def publish_many(
@@ -63,10 +72,21 @@ class Bus(ABC):
         await self.publish_many(topic, (payload,), confirm, order)
 
 
+def chosen(topics: Topics, order: str) -> tuple[Topic, ...]:
+    """What to subscribe to, each topic once, if all of it can be had."""
+    several = isinstance(topics, Iterable) and not isinstance(topics, str)
+    listed: tuple[Topic, ...] = tuple(topics) if several else (topics,)  # type: ignore[assignment]
+    if not listed:
+        raise LocalProtocolError("no topic: a subscription needs one at least; name it")
+    for topic in listed:
+        check(topic, order)
+    return tuple(dict.fromkeys(listed))
+
+
 def check(topic: Topic, order: str) -> None:
     """A topic and an order that can be had."""
-    if order not in ORDERINGS_LIVE:
-        raise LocalProtocolError(f"order {order!r}: no such order; there are {', '.join(ORDERINGS_LIVE)}")
+    if order not in LIVE_ORDERS:
+        raise LocalProtocolError(f"order {order!r}: no such order; there are {', '.join(LIVE_ORDERS)}")
     try:
         if len(msgspec.convert(topic, Topic).encode()) <= TOPIC_MAX:
             return

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Coroutine, Iterable
+from contextlib import suppress
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -20,7 +21,7 @@ import msgspec
 
 from trellis.errors import LocalProtocolError, NetworkError, RemoteProtocolError, TrellisError
 from trellis.live import transport
-from trellis.live.bus import ORDER, Bus, check, other_order
+from trellis.live.bus import ORDER, Bus, Topics, check, chosen, other_order
 from trellis.live.calls import Call, Calls
 from trellis.live.codec import OutOfPlace
 from trellis.live.frames import (
@@ -228,23 +229,34 @@ class Client(Bus):
 
     # Subscribing
 
-    async def subscribe(self, topic: Topic, order: str = ORDER) -> Subscription:
-        check(topic, order)
+    async def subscribe(self, topics: Topics, order: str = ORDER) -> Subscription:
+        wanted = chosen(topics, order)
         self.check_running()
+        for topic in wanted:
+            if topic in self.courses and self.courses[topic].order != order:
+                raise other_order(topic, self.courses[topic].order, order)
+        reader = Subscription(wanted, order, self.end_reader, budget=self.budget)
+        courses = [self.course(topic, order) for topic in wanted]
+        for course in courses:
+            course.readers[reader] = None  # events may come in the same turn of the loop as the answer
+        try:
+            await asyncio.gather(*(asyncio.shield(course.standing) for course in courses))
+        except TrellisError:  # whoever hears of it may ask for the others anew, in another order perhaps
+            with suppress(TrellisError):
+                await self.end_reader(reader, wanted)
+            raise
+        except BaseException:
+            self.take_away(reader, wanted)
+            raise
+        return reader
+
+    def course(self, topic: Topic, order: str) -> Course:
+        """A topic that this client reads, from now on if it did not before."""
         course = self.courses.get(topic)
         if course is None:
             course = self.courses[topic] = Course(order)
             self.start_task(self.stand(topic, course))
-        elif course.order != order:
-            raise other_order(topic, course.order, order)
-        reader = Subscription(topic, order, self.end_reader, budget=self.budget)
-        course.readers[reader] = None  # events may come in the same turn of the loop as the answer
-        try:
-            await asyncio.shield(course.standing)
-        except BaseException:
-            self.start_task(self.end_reader(reader))
-            raise
-        return reader
+        return course
 
     async def stand(self, topic: Topic, course: Course) -> None:
         ref = next(self.refs)
@@ -263,19 +275,26 @@ class Client(Bus):
         self.wrote.discard(topic)
         course = self.courses.pop(topic, None)
         for reader in course.readers if course is not None else ():
-            reader.close()
-        await self.say_unsubscribed(Unsubscribe(next(self.refs), topic))
+            reader.drop(topic)
+        await asyncio.shield(self.say_unsubscribed(topic, writes=False))
 
-    async def end_reader(self, reader: Subscription) -> None:
-        reader.close()
-        course = self.courses.get(reader.topic)
-        if course is not None and course.readers.pop(reader, self) is None and not course.readers:
-            del self.courses[reader.topic]
-            await self.say_unsubscribed(Unsubscribe(next(self.refs), reader.topic, reader.topic in self.wrote))
+    async def end_reader(self, reader: Subscription, topics: tuple[Topic, ...]) -> None:
+        await asyncio.shield(asyncio.gather(*self.take_away(reader, topics)))
 
-    async def say_unsubscribed(self, what: Unsubscribe) -> None:
+    def take_away(self, reader: Subscription, topics: tuple[Topic, ...]) -> list[asyncio.Task[Any]]:
+        """Topics from a reader, at once; what comes back is done when the node has left those that nobody reads."""
+        leaving = []
+        for topic in topics:
+            reader.drop(topic)
+            course = self.courses.get(topic)
+            if course is not None and course.readers.pop(reader, self) is None and not course.readers:
+                del self.courses[topic]
+                leaving.append(self.say_unsubscribed(topic, topic in self.wrote))
+        return leaving
+
+    def say_unsubscribed(self, topic: Topic, writes: bool) -> asyncio.Task[Any]:
         """It is said though whoever unsubscribes waits no more: the node must not go on bringing what nobody reads."""
-        await asyncio.shield(self.start_task(self.ask(what)))
+        return self.start_task(self.ask(Unsubscribe(next(self.refs), topic, writes)))
 
     async def ask(self, question: Subscribe | Unsubscribe | AskStatus | Forget) -> Frame:
         async with self.asking:

@@ -35,7 +35,7 @@ class Course:
         """End what somebody has to do with it, unless it still publishes; whether there was anything."""
         mine = [reader for reader, whose in self.readers.items() if whose is who]
         for reader in mine:
-            reader.close()
+            reader.drop(self.topic)
             del self.readers[reader]
         wrote = who in self.writers
         if not writes:
@@ -43,9 +43,10 @@ class Course:
         return wrote or bool(mine)
 
     def fail(self, why: Exception) -> None:
-        """Nothing more comes of it."""
-        for reader in self.readers:
-            reader.close(why)
-        self.outgoing.fail(why)
+        """Nothing more comes of it. Before it stands, whoever wants to read it is told by that, and may read others."""
         if not self.standing.done():
             self.standing.set_exception(why)
+        elif self.standing.exception() is None:
+            for reader in self.readers:
+                reader.close(why)
+        self.outgoing.fail(why)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from trellis import events
 from trellis.errors import LocalProtocolError, NotSubscribed, TrellisError
-from trellis.live.bus import ORDER, check, other_order
+from trellis.live.bus import ORDER, Topics, check, chosen, other_order
 from trellis.live.codec import Bundle
 from trellis.live.course import Course
 from trellis.live.frames import Order
@@ -43,35 +43,58 @@ class Courses(dict[Topic, Course]):
 
     # Subscribing
 
-    async def read(self, who: Owner, topic: Topic, order: str) -> Subscription:
-        """A subscription of this program, or of a client."""
-        course = self.course(topic, order)
-        reader = Subscription(topic, order, self.end_reader, tally=self.node.host.tally, budget=who.budget)
-        course.readers[reader] = who  # before it stands: what comes right after must not be missed
+    async def read(self, who: Owner, topics: Topics, order: str) -> Subscription:
+        """A subscription of this program."""
+        self.node.check_running()
+        wanted = chosen(topics, order)
+        reader = Subscription(wanted, order, self.end_reader, tally=self.node.host.tally, budget=who.budget)
         try:
-            await asyncio.shield(course.standing)
+            await self.give(who, reader, wanted, order)
         except BaseException:
             reader.close()
-            course.readers.pop(reader, None)
-            if not course.used:
-                self.leave_topic(course)
             raise
         return reader
 
-    def course(self, topic: Topic, order: str) -> Course:
-        """A topic that this node takes part in, from now on if it did not before."""
+    async def give(self, who: Owner, reader: Subscription, topics: tuple[Topic, ...], order: str) -> None:
+        """Topics to a reader, from now on. Returns when all of them stand; if one cannot be had, none is given."""
+        for topic in topics:
+            self.check(topic, order)
+        courses = []
+        for topic in topics:
+            courses.append(course := self.course(topic, order))
+            course.readers[reader] = who  # before it stands: what comes right after must not be missed
+        try:
+            await asyncio.gather(*(asyncio.shield(course.standing) for course in courses))
+        except BaseException:
+            for course in courses:
+                if course.readers.pop(reader, None) is None or course.used:
+                    continue
+                if course.outgoing.messages:
+                    self.part(course)
+                else:
+                    self.leave_topic(course)
+            raise
+
+    def check(self, topic: Topic, order: str) -> None:
+        """Whether this node can have a topic in this order, as far as it knows."""
         self.node.check_running()
         course = self.get(topic)
         if course is None:
             check(topic, order)
+        elif course.order != order:
+            raise other_order(topic, course.order, order)
+
+    def course(self, topic: Topic, order: str) -> Course:
+        """A topic that this node takes part in, from now on if it did not before."""
+        self.check(topic, order)
+        course = self.get(topic)
+        if course is None:
             host = self.node.host
             course = self[topic] = Course(topic, order, host.stack(order))
             if host.journal is not None:
                 host.journal.ordered(topic, order)
             host.record("subscribe", host.clock.read(), host.life(topic))
             host.feed(course.stack, events.Subscribe(topic))
-        elif course.order != order:
-            raise other_order(topic, course.order, order)
         return course
 
     async def let_go(self, who: object, topic: Topic, writes: bool = False) -> None:
@@ -89,11 +112,18 @@ class Courses(dict[Topic, Course]):
         course = self.get(topic)
         return course is not None and (who in course.writers or who in course.readers.values())
 
-    async def end_reader(self, reader: Subscription) -> None:
-        reader.close()
-        course = self.get(reader.topic)
-        if course is not None and course.readers.pop(reader, None) is not None:
-            await asyncio.shield(self.part(course))
+    async def end_reader(self, reader: Subscription, topics: tuple[Topic, ...]) -> None:
+        await asyncio.shield(asyncio.gather(*self.take_away(reader, topics)))
+
+    def take_away(self, reader: Subscription, topics: tuple[Topic, ...]) -> list[asyncio.Task[None]]:
+        """Topics from a reader, at once; what comes back is done when those are left that nobody else here uses."""
+        parting = []
+        for topic in topics:
+            reader.drop(topic)
+            course = self.get(topic)
+            if course is not None and course.readers.pop(reader, None) is not None:
+                parting.append(self.part(course))
+        return parting
 
     def part(self, course: Course) -> asyncio.Task[None]:
         """Leave a topic unless it is used: a task of the node's own, which goes on when whoever asked waits no more."""
@@ -153,6 +183,8 @@ class Courses(dict[Topic, Course]):
                 log.error("%s", error)
                 course.fail(error)
                 self.leave_topic(course)
+                for reader in course.readers:  # without this topic the order of the others would not be the whole one
+                    self.take_away(reader, reader.topics)
                 return
 
     # From the host

@@ -49,7 +49,7 @@ class Gauges(Collector):
         courses = list(node.courses.values())
         topics = [overlay.topics.get(c.topic) for c in courses if (overlay := node.host.overlay(c.stack))]
         members = node.members.roster.present()
-        readers = [reader for course in courses for reader in course.readers]
+        readers = {reader for course in courses for reader in course.readers}  # of several topics, or of one
         who = InfoMetricFamily("trellis_node", "Who this is.")
         life = {"place": str(node.place), "incarnation": str(node.incarnation), "address": node.address}
         who.add_metric([], {**life, "name": node.name})

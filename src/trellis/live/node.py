@@ -111,7 +111,7 @@ class Host:
         self.clock.hear(at)
         if name not in self.machines:
             overlay, _, ordering = name.partition("/")
-            if overlay != OVERLAY or ordering not in protocols.ORDERINGS_LIVE:
+            if overlay != OVERLAY or ordering not in protocols.LIVE_ORDERS:
                 raise OutOfPlace(f"stack {name!r}: this node has no such machine")
             self.stack(ordering)
         if packet.messages:

@@ -1,9 +1,10 @@
 """A node's clients: programs in other processes that publish and subscribe over a link.
 
 Promises: a client's publishes on a topic are accepted in the order in which they came, and answered when they are;
-          what goes wrong is answered (`Failed`), never a closed link. A client that reads slowly gets gaps: past
-          `QUEUED_MAX` bytes on its link its subscriptions are not emptied, and they have one bound together. When its
-          link ends, its subscriptions end, and the node leaves the topics that nobody else here reads or publishes on.
+          what goes wrong is answered (`Failed`), never a closed link. Events of all topics of a client travel in the
+          order in which the machines of the node delivered them: they wait in one queue. A client that reads slowly
+          gets gaps: past `QUEUED_MAX` bytes on its link that queue is not emptied, and it has a bound. When its link
+          ends, its subscriptions end, and the node leaves the topics that nobody else here reads or publishes on.
 Assumes:  a client keeps to `ASKED_MAX` requests and `ASKED_BYTES_MAX` bytes that were not answered. One that goes
           beyond twice that, or says what clients do not say, is left.
 """
@@ -46,7 +47,7 @@ from trellis.live.frames import (
     said,
 )
 from trellis.live.outgoing import Outgoing
-from trellis.live.subscription import Batch, Budget, Subscription
+from trellis.live.subscription import MESSAGES_MAX, Batch, Budget, Subscription
 from trellis.live.transport import Link
 from trellis.words import Topic
 
@@ -80,16 +81,12 @@ class Sessions:
 
 
 class Reading:
-    """One subscription of a client, from when it asks for it."""
+    """One topic that a client reads, from when it asks for it."""
 
-    def __init__(self) -> None:
-        self.bringing: asyncio.Task[None] | None = None
+    def __init__(self, asked: Subscribe) -> None:
+        self.asked = asked
+        self.stands = False  # and the client was told so: what comes is for it
         self.over = False
-
-    def end(self) -> None:
-        self.over = True
-        if self.bringing is not None:
-            self.bringing.cancel()
 
 
 class Session:
@@ -100,7 +97,9 @@ class Session:
         self.node = sessions.node
         self.link = link
         self.budget = Budget()
+        self.reader = Subscription((), "", self.node.courses.end_reader, budget=self.budget)  # of all its topics
         self.readings: dict[Topic, Reading] = {}
+        self.standing: deque[tuple[int, Reading]] = deque()  # not told yet, each with how much must be taken before
         self.topics: dict[Topic, deque[Publish]] = {}  # that it has to do with, and what waits to be accepted there
         self.asked = 0  # requests without an answer
         self.asked_bytes = 0
@@ -129,6 +128,7 @@ class Session:
             return
         for task in self.tasks:
             task.cancel()
+        self.reader.close()
         for topic in self.topics:
             with suppress(NotSubscribed):  # it had not got that far, or the node has left
                 self.node.courses.release(self, topic)
@@ -154,6 +154,8 @@ class Session:
         self.link.has_room = self.room.set
         notice_silence(self.link)
         self.sessions.open[self.link] = self
+        self.reader.tally = self.node.host.tally
+        self.start(self.bring())
         me = self.node.members.roster
         self.link.send(Attached(me.me, me.said.incarnation, me.cluster))
 
@@ -259,34 +261,59 @@ class Session:
         if frame.topic in self.readings:
             self.answer(frame, AlreadySubscribed(f"topic {frame.topic!r}: this client has subscribed already"))
             return
-        reading = self.readings[frame.topic] = Reading()
-        self.start(self.subscribe(frame, reading))
+        reading = self.readings[frame.topic] = Reading(frame)
+        self.resize()
+        self.start(self.subscribe(reading))
 
-    async def subscribe(self, frame: Subscribe, reading: Reading) -> None:
+    def resize(self) -> None:
+        """As many messages may wait as for a reader of each topic."""
+        self.reader.messages_max = MESSAGES_MAX * max(1, len(self.readings))
+
+    async def subscribe(self, reading: Reading) -> None:
+        topic = reading.asked.topic
         try:
-            self.enter(frame.topic)
-            reader = await self.node.courses.read(self, frame.topic, frame.order)
-            if reading.over:
-                raise NotSubscribed(f"topic {frame.topic!r}: unsubscribed before this was done")
+            self.enter(topic)
+            await self.node.courses.give(self, self.reader, (topic,), reading.asked.order)
         except TrellisError as error:
-            if self.readings.get(frame.topic) is reading:
-                del self.readings[frame.topic]
-            self.answer(frame, error)
-            self.leave_out(frame.topic)
+            self.refuse(reading, error)
             return
-        self.answer(frame)
-        reading.bringing = self.start(self.bring(reader))
+        self.reader.place_gaps()
+        self.standing.append((self.reader.taken + len(self.reader.waiting), reading))
+        self.tell_standing()
 
-    async def bring(self, reader: Subscription) -> None:
-        """Carry a subscription to the client, as fast as it takes it."""
-        link = self.link
+    def tell_standing(self) -> None:
+        """To the client, in the right place: what it gets before that is of an earlier subscription."""
+        while self.standing and self.standing[0][0] <= self.reader.taken:
+            _, reading = self.standing.popleft()
+            if reading.over:
+                topic = reading.asked.topic
+                self.refuse(reading, NotSubscribed(f"topic {topic!r}: unsubscribed before this was done"))
+            else:
+                reading.stands = True
+                self.answer(reading.asked)
+
+    def refuse(self, reading: Reading, why: TrellisError) -> None:
+        topic = reading.asked.topic
+        if self.readings.get(topic) is reading:
+            del self.readings[topic]
+            self.resize()
+        self.answer(reading.asked, why)
+        self.leave_out(topic)
+
+    async def bring(self) -> None:
+        """Carry what comes to the client, as fast as it takes it."""
+        link, reader = self.link, self.reader
         try:
             while True:
+                self.tell_standing()
                 await reader.arrival()
                 while link.queued > QUEUED_MAX:
                     self.room.clear()
                     await self.room.wait()
                 item = await reader.next()
+                reading = self.readings.get(item.topic)
+                if reading is None or not reading.stands:
+                    continue
                 origin = (item.topic, item.source, item.incarnation, item.seq)
                 if isinstance(item, Batch):
                     link.send(Event(*origin, len(item.payloads), Bundle.of(item.payloads), item.tags))
@@ -301,7 +328,8 @@ class Session:
         """Nothing more is brought from this moment on: what follows may be a new subscription."""
         reading = self.readings.pop(frame.topic, None)
         if reading is not None:
-            reading.end()
+            reading.over = True
+            self.resize()
         self.start(self.unsubscribe(frame))
 
     async def unsubscribe(self, frame: Unsubscribe) -> None:

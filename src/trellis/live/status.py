@@ -45,7 +45,7 @@ def topic_report(node: Node, topic: str) -> dict[str, Any]:
         "order": course.order,
         "subscribers": sorted({*state.view.members, node.place}) if state is not None else [],
         "readers": len(course.readers),
-        "reader_messages_waiting": sum(reader.messages for reader in course.readers),
+        "reader_messages_waiting": sum(reader.messages_of.get(topic, 0) for reader in course.readers),
         "waves_under_way": len(state.outstanding) if state is not None else 0,
         "messages_unsettled": course.outgoing.messages,
     }

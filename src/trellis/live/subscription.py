@@ -1,7 +1,8 @@
-"""What an application reads: events in order, one by one or in batches, and gaps where it was too slow.
+"""What an application reads: events of one topic or of several, one by one or in batches, and gaps in their places.
 
 Source:   the bound that readers share is that of queues in a switch: dynamic thresholds (Choudhury and Hahne 1998).
-Promises: nothing is left out without a `Gap` in its place. What waits for a slow reader is bounded, and so is what
+Promises: events of all topics of a subscription come in the order in which the node's machine delivered them.
+          Nothing is left out without a `Gap` in its place. What waits for a slow reader is bounded, and so is what
           waits for all readers of one program together; past a bound the newest are left out, and the reader is told
           which when it comes to that point. However many readers sleep, something is left for those that are awake.
 """
@@ -11,11 +12,12 @@ from __future__ import annotations
 import asyncio
 from bisect import bisect
 from collections import deque
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
 from types import TracebackType
 
 import msgspec
 
+from trellis.errors import NotSubscribed
 from trellis.live.tally import Tally
 from trellis.words import NodeId, Topic
 
@@ -85,27 +87,30 @@ class Budget:
 
 
 class Subscription:
-    """An async iterator over the events of a topic. `async with` ends the subscription at the end of the block."""
+    """An async iterator over the events of its topics. `async with` ends the subscription at the end of the block."""
 
     def __init__(
         self,
-        topic: Topic,
+        topics: Iterable[Topic],
         order: str,
-        end: Callable[[Subscription], Awaitable[None]],
+        end: Callable[[Subscription, tuple[Topic, ...]], Awaitable[None]],
         messages_max: int = MESSAGES_MAX,
         tally: Tally | None = None,
         budget: Budget | None = None,
     ) -> None:
-        self.topic = topic
+        self.topics = tuple(topics)  # of which more may come
         self.order = order
         self.messages_max = messages_max
         self.tally = tally or Tally()
         self.budget = budget or Budget()
         self.end = end
         self.waiting: deque[tuple[Batch | Gap, int]] = deque()  # each with its bytes
+        self.taken = 0  # items that do not wait any more
         self.messages = 0  # that wait; a gap counts as one
+        self.messages_of: dict[Topic, int] = {}  # the same by topic, where there are any
         self.bytes = 0  # in memory
-        self.gaps: dict[tuple[NodeId, int, str], list[Gap]] = {}  # since the last batch, per life and reason; ascending
+        # Since the last batch; by topic, life and reason; ascending.
+        self.gaps: dict[tuple[Topic, NodeId, int, str], list[Gap]] = {}
         self.events: list[Event] = []  # of the batch that is read one by one, the next one last
         self.over: BaseException | None = None  # why nothing more comes
         self.bell = asyncio.Event()  # something waits, or nothing more comes
@@ -123,14 +128,22 @@ class Subscription:
             return
         if self.gaps:
             self.place_gaps()
-        self.messages += count
+        self.count(batch.topic, count)
         self.bytes += size
         self.waiting.append((batch, size))
         self.bell.set()
 
+    def count(self, topic: Topic, more: int) -> None:
+        self.messages += more
+        left = self.messages_of.get(topic, 0) + more
+        if left:
+            self.messages_of[topic] = left
+        else:
+            del self.messages_of[topic]
+
     def leave_out(self, gap: Gap) -> None:
         """Gaps that touch become one, so that they stay few however long a reader sleeps."""
-        listed = self.gaps.setdefault((gap.source, gap.incarnation, gap.why), [])
+        listed = self.gaps.setdefault((gap.topic, gap.source, gap.incarnation, gap.why), [])
         n = bisect(listed, gap.seq, key=lambda other: other.seq)
         if n and listed[n - 1].seq + listed[n - 1].count == gap.seq:
             n -= 1
@@ -143,10 +156,17 @@ class Subscription:
 
     def place_gaps(self) -> None:
         """They are complete: what comes now comes after them."""
-        placed = [(gap, 0) for listed in self.gaps.values() for gap in listed]
-        self.messages += len(placed)
-        self.waiting.extend(placed)
+        for (topic, *_), listed in self.gaps.items():
+            self.count(topic, len(listed))
+            self.waiting.extend((gap, 0) for gap in listed)
         self.gaps.clear()
+
+    def drop(self, topic: Topic) -> None:
+        """Nothing more comes of a topic; after the last one, nothing more at all."""
+        if topic in self.topics:
+            self.topics = tuple(other for other in self.topics if other != topic)
+            if not self.topics:
+                self.close()
 
     def close(self, why: BaseException | None = None) -> None:
         """Nothing more comes; what waits can still be read, and is on the account of whoever keeps it for that."""
@@ -171,7 +191,8 @@ class Subscription:
             else:
                 await self.arrival()
         item, size = self.waiting.popleft()
-        self.messages -= len(item.payloads) if isinstance(item, Batch) else 1
+        self.taken += 1
+        self.count(item.topic, -len(item.payloads) if isinstance(item, Batch) else -1)
         self.bytes -= size
         self.budget.used -= size
         return item
@@ -205,8 +226,12 @@ class Subscription:
             else:
                 events += reversed(item.events())
 
-    async def unsubscribe(self) -> None:
-        await self.end(self)
+    async def unsubscribe(self, *topics: Topic) -> None:
+        """End it, or only some of its topics. What has come can still be read."""
+        for topic in topics:
+            if topic not in self.topics:
+                raise NotSubscribed(f"topic {topic!r}: this subscription has {self.topics}; there is nothing to end")
+        await self.end(self, topics or self.topics)
 
     async def __aenter__(self) -> Subscription:
         return self

@@ -20,7 +20,7 @@ from typing import Any, Self, TypeVar
 
 from trellis.errors import LocalProtocolError
 from trellis.live import api, client, subscription
-from trellis.live.bus import ORDER
+from trellis.live.bus import ORDER, Topics, chosen
 from trellis.live.subscription import Batch, Event, Gap, rest
 from trellis.words import NodeId, Topic
 
@@ -63,16 +63,20 @@ async def end_others() -> None:
 
 
 class Subscription:
-    """Events of a topic, one by one: `for event in subscription`. Gaps come in their places."""
+    """Events of its topics, one by one: `for event in subscription`. Gaps come in their places."""
 
     def __init__(self, background: Background, inner: subscription.Subscription) -> None:
         self.background = background
         self.inner = inner
-        self.topic = inner.topic
         self.order = inner.order
         self.items: list[Batch | Gap] = []  # fetched, the next one last
         self.events: list[Event] = []  # of the batch that is being read, the next one last
         self.fetching: Future[list[Batch | Gap]] | None = None  # under way, perhaps since an earlier call
+
+    @property
+    def topics(self) -> tuple[Topic, ...]:
+        """Of which more may come."""
+        return self.inner.topics
 
     def next(self, timeout: float | None = None) -> Event | Gap:
         """The next event or gap. StopIteration when the subscription has ended."""
@@ -110,8 +114,9 @@ class Subscription:
     def __next__(self) -> Event | Gap:
         return self.next()
 
-    def unsubscribe(self, timeout: float | None = None) -> None:
-        self.background.call(self.inner.unsubscribe(), timeout)
+    def unsubscribe(self, *topics: Topic, timeout: float | None = None) -> None:
+        """End it, or only some of its topics. What has come can still be read."""
+        self.background.call(self.inner.unsubscribe(*topics), timeout)
 
     def __enter__(self) -> Self:
         return self
@@ -166,9 +171,10 @@ class Bus:
             raise LocalProtocolError("this is not running; use it within `with`")
         return self.background
 
-    def subscribe(self, topic: Topic, order: str = ORDER, timeout: float | None = None) -> Subscription:
+    def subscribe(self, topics: Topics, order: str = ORDER, timeout: float | None = None) -> Subscription:
         background = self.running()
-        return Subscription(background, background.call(self.inner.subscribe(topic, order), timeout))
+        wanted = chosen(topics, order)  # here: whatever makes them may block
+        return Subscription(background, background.call(self.inner.subscribe(wanted, order), timeout))
 
     def unsubscribe(self, topic: Topic, timeout: float | None = None) -> None:
         self.running().call(self.inner.unsubscribe(topic), timeout)

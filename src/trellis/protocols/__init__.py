@@ -37,8 +37,8 @@ ORDERINGS: dict[str, type[Ordering]] = {
     "total-printed": TotalPrinted,
 }
 
-# Those that a live node offers.
-ORDERINGS_LIVE = tuple(name for name, kind in ORDERINGS.items() if not kind.printed)
+# What a program may ask a live node for; the others are there to be measured against.
+LIVE_ORDERS = ("unordered", "fifo", "causal", "total")
 
 # Printed algorithms whose overlay and order cannot be taken apart: they bring their own orders.
 WHOLE: dict[str, type[VCubePrinted]] = {
