@@ -222,9 +222,8 @@ def main() -> int:
         print(json.dumps({"machine": machine, "rows": [asdict(row) for row in rows], "bar": BAR, "least": least}))
     else:
         show(rows, machine)
-        print(
-            f"one process, publishers under load: {least:,.0f}/s, {BAR:,} wanted: {'held' if least >= BAR else 'NOT held'}"
-        )
+        verdict = "held" if least >= BAR else "NOT held"
+        print(f"one process, publishers under load: {least:,.0f}/s, {BAR:,} wanted: {verdict}")
     return 1 if options.check and least < BAR else 0
 
 

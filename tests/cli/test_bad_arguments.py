@@ -36,7 +36,7 @@ from bad_input import PLAIN, scenario_file
         (["swarm", "--schedules", "0"], "'--schedules'"),
         (["swarm", "--schedules", "abc"], "'--schedules'"),
         (["swarm", "--overlay", "ring"], "stack.overlay = 'ring': no such overlay; there are vcube"),
-        (["swarm", "--ordering", "total"], "stack.ordering = 'total': no such ordering"),
+        (["swarm", "--ordering", "best"], "stack.ordering = 'best': no such ordering"),
         (["swarm", "--overlay", "vcube-printed", "--ordering", "fifo"], "it brings its own order"),
         (["swarm", "--lose", "0.01"], "--lose 0.01: 'causal' has no packets of its own; use ordering total or"),
         (["swarm", "--ordering", "total-printed", "--lose", "1"], "'--lose'"),

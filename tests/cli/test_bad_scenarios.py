@@ -60,8 +60,8 @@ def test_a_senseless_key_is_refused_in_one_short_line(refused, tmp_path, key):
         ("seed", 1 << 63, f"seed = {1 << 63}: expected `int` <= {SEED_LIMIT}"),
         ("stack", [], "stack = []: expected `object`, got `array`"),
         ("stack.overlay", "ring", "stack.overlay = 'ring': no such overlay; there are vcube"),
-        ("stack.ordering", "total", "stack.ordering = 'total': no such ordering; there are unordered"),
-        ("stack.brokers", 3, "stack.brokers = 3: overlay 'vcube' does not take it; it belongs to brokers"),
+        ("stack.ordering", "best", "stack.ordering = 'best': no such ordering; there are unordered"),
+        ("stack.brokers", 3, "stack.brokers = 3: 'causal' over 'vcube' does not take it; it belongs to brokers"),
         ("stack.window", 0, "stack.window = 0: expected `int` >= 1"),
         ("nodes.count", 0, "nodes.count = 0: expected `int` >= 1"),
         ("nodes.count", 1 << 31, f"nodes.count = {1 << 31}: expected `int` <= {1 << 20}"),
@@ -196,10 +196,10 @@ def test_a_change_out_of_turn_is_refused(refused, tmp_path, change, rule):
         ({"overlay": "brokers", "ordering": "fifo", "brokers": 9}, "stack.brokers = 9: there are only 8 nodes"),
         (
             {"overlay": "brokers", "ordering": "fifo", "window": 2},
-            "stack.window = 2: overlay 'brokers' does not take it",
+            "stack.window = 2: 'fifo' over 'brokers' does not take it",
         ),
         ({"overlay": "vcube-printed", "ordering": "fifo"}, "stack.ordering = 'fifo' over 'vcube-printed'"),
-        ({"overlay": "vcube-printed", "ordering": "causal", "batch": 1}, "stack.batch = 1: overlay 'vcube-printed'"),
+        ({"overlay": "vcube-printed", "ordering": "causal", "batch": 1}, "stack.batch = 1: 'causal' over 'vcube-printed'"),
     ],
 )
 def test_a_stack_that_cannot_be_built_is_refused(refused, tmp_path, stack, rule):

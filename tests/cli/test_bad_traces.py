@@ -118,7 +118,7 @@ def test_a_trace_that_is_missing_or_a_directory_is_refused(refused, written):
     [
         ({"ordering": GONE}, "run.json: ordering = None: expected a str"),
         ({"ordering": []}, "run.json: ordering = []: expected a str"),
-        ({"ordering": "total"}, "run.json says ordering 'total'; there are unordered, fifo, causal"),
+        ({"ordering": "best"}, "run.json says ordering 'best'; there are unordered, fifo, causal"),
         ({"ordering": "unordered"}, "run.json says ordering 'unordered', but its scenario 'causal'"),
         ({"digest": GONE}, "run.json: digest = None: expected a str"),
         ({"digest": 5}, "run.json: digest = 5: expected a str"),

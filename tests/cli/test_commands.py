@@ -188,7 +188,7 @@ def test_protocols_lists_the_registry(monkeypatch, capsys) -> None:
     listed = json.loads(out)
     assert code == 0
     assert {o["name"] for o in listed["overlays"]} == {"vcube", "vcube-printed", "single-root", "brokers"}
-    assert {o["name"] for o in listed["orderings"]} == {"unordered", "fifo", "causal"}
+    assert {o["name"] for o in listed["orderings"]} == {*LIVE_ORDERS, "per-topic", "total-printed"}
 
 
 class Page(HTMLParser):

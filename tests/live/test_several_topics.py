@@ -19,7 +19,7 @@ from trellis.live.memory import Memory
 from trellis.live.transport import BUFFER_MAX
 from trellis.words import Message
 
-ORDERS = ["unordered", "fifo", "causal"]
+ORDERS = ["unordered", "fifo", "causal", "total"]
 TOPICS = ["a", "b", "c"]
 
 

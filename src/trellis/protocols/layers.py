@@ -149,7 +149,6 @@ class Ordering(Machine):
     options: ClassVar[dict[str, int]] = {}  # what a scenario may set under [stack], with the default
     packets: ClassVar[tuple[type[Packet], ...]] = ()  # its own
     fifo_links: ClassVar[bool] = False  # whether those rely on links on which none overtakes another
-    printed: ClassVar[bool] = False  # whether it is as a paper prints it, holes and all: for the simulator only
     wants_closed_cuts: bool = False  # whether what was given up may hide what something else must follow
 
     def __init__(self, place: Place) -> None:

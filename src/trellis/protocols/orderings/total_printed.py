@@ -136,7 +136,6 @@ class TotalPrinted(Ordering):
     options: ClassVar[dict[str, int]] = {"desks": 3, "retry": 0}
     packets = (Request, Climb, Timestamp, Enrolment, Enrolled, Listing)
     fifo_links = True
-    printed = True
 
     def __init__(self, place: Place, desks: int, retry: int) -> None:
         super().__init__(place)
