@@ -44,6 +44,15 @@ def take_it_for_an_old_one(rows: list[Row], random: Random) -> list[Row] | None:
     return [*rows[:n], rows[n]._replace(kind="skip"), *rows[n + 1 :]]
 
 
+def hold_ones_own_back(rows: list[Row], random: Random) -> list[Row] | None:
+    """A publisher waits for ever for the turn of its own message."""
+    own = [n for n in places(rows, "deliver") if rows[n].node == rows[n].source]
+    if not own:
+        return None
+    n = random.choice(own)
+    return rows[:n] + rows[n + 1 :]
+
+
 def duplicate_a_delivery(rows: list[Row], random: Random) -> list[Row] | None:
     n = random.choice(places(rows, "deliver") or [-1])
     if n < 0:
@@ -97,18 +106,23 @@ def forget_the_middle(rows: list[Row], random: Random) -> list[Row] | None:
     """Hole V3: a -> x1 -> x2; one node never gets x1, and delivers x2 before a. Strangers' lives lie in between."""
     one, two, nine = random.sample(range(8), 3)
     story = [
-        ("publish", one, one, 1),
-        ("deliver", two, one, 1),
-        ("publish", two, two, 1),
-        ("publish", two, two, 2),
-        ("deliver", nine, two, 2),
-        ("deliver", nine, one, 1),
+        ("publish", one, "v", one, 1),
+        ("deliver", two, "v", one, 1),
+        ("publish", two, "v", two, 1),
+        ("publish", two, "v", two, 2),
+        ("deliver", nine, "v", two, 2),
+        ("deliver", nine, "v", one, 1),
     ]
+    return spread_out(rows, random, story)
+
+
+def spread_out(rows: list[Row], random: Random, story: list[tuple[str, int, str, int, int]]) -> list[Row]:
+    """A story of its own (kind, node, topic, source, number) between the others."""
     spoilt = list(rows)
     spots = sorted(random.randint(0, len(rows)) for _ in story)
-    for n, (spot, (kind, node, source, seq)) in enumerate(zip(spots, story, strict=True)):
+    for n, (spot, (kind, node, topic, source, seq)) in enumerate(zip(spots, story, strict=True)):
         at = rows[min(spot, len(rows) - 1)].at if rows else 0
-        spoilt.insert(spot + n, Row(0, at, node, kind, "v", source, 0, seq, "", -1, 0, 0, 0))
+        spoilt.insert(spot + n, Row(0, at, node, kind, topic, source, 0, seq, "", -1, 0, 0, 0))
     return spoilt
 
 
@@ -159,6 +173,16 @@ def start_anew_and_stutter(rows: list[Row], random: Random) -> list[Row] | None:
 
 
 # Not violations, but logs that an audit must read as its twin does.
+
+
+def leave_before_ones_own_turn(rows: list[Row], random: Random) -> list[Row] | None:
+    """A publisher leaves while it still waits for the turn of its own message, which all others have got."""
+    spoilt = hold_ones_own_back(rows, random)
+    if spoilt is None:
+        return None
+    left = {row[2:8] for row in spoilt if row.kind == "deliver"}
+    gone = next(row for row in rows if row.kind == "deliver" and row[2:8] not in left)
+    return [*spoilt, gone._replace(at=rows[-1].at, kind="unsubscribe", seq=0)]
 
 
 def come_back_without_a_word(rows: list[Row], random: Random) -> list[Row] | None:
@@ -246,6 +270,7 @@ def crash_and_come_back(rows: list[Row], random: Random) -> list[Row] | None:
 VIOLATIONS: dict[Planting, str] = {
     drop_a_delivery: "lost",
     hold_one_back: "stuck",
+    hold_ones_own_back: "stuck",
     take_it_for_an_old_one: "lost",
     duplicate_a_delivery: "duplicate",
     invent_a_message: "creation",
@@ -259,6 +284,7 @@ VIOLATIONS: dict[Planting, str] = {
     start_anew_and_stutter: "duplicate",
 }
 ODDITIES: tuple[Planting, ...] = (
+    leave_before_ones_own_turn,
     come_back_without_a_word,
     publish_it_after_all,
     say_it_twice,

@@ -137,6 +137,18 @@ def test_a_trace_without_rows_has_no_witness_against_it(table, tmp_path):
         assert witnesses.count() == 0, audit
 
 
+def test_a_publisher_has_its_own_message_until_its_turn(spark, tmp_path):
+    """Held back to the end it is stuck; and who leaves before has lost nothing, though the others have got it."""
+    story = [("confirm", 0), ("publish", 1), ("settle", 1), ("unsubscribe", 0)]
+    rows = [Row(n, n, 1, kind, "t", 1, 0, seq, "", -1, 0, seq, 0) for n, (kind, seq) in enumerate(story)]
+    runs = {"stays": rows[:3], "leaves": rows}
+    cells = [(name, *row) for name, listed in runs.items() for row in listed]
+    table = spark.createDataFrame(cells, f"run STRING, {spark_ddl()}")
+    found = {audit: told(witnesses) for audit, witnesses in judge(table, ["lost", "stuck"], True, tmp_path).items()}
+    assert found == {"lost": {}, "stuck": {"stays": AUDITS["stuck"](runs["stays"])}}
+    assert len(found["stuck"]["stays"]) == 1
+
+
 def test_numbers_beyond_32_bits_are_compared_as_they_are(spark, tmp_path):
     """a -> x; node 9 delivers x before a, and a carries a number that no 32 bits hold."""
     big = 1 << 40
