@@ -102,6 +102,18 @@ def swap_two(rows: list[Row], random: Random, fitting: Callable[[Row, Row], bool
     return None
 
 
+def answer_elsewhere(rows: list[Row], random: Random) -> list[Row] | None:
+    """a on one topic, then b on another; who gets both gets b first. On each topic by itself all is well."""
+    one, two, nine = random.sample(range(8), 3)
+    story = [("publish", one, "v", one), ("deliver", two, "v", one), ("publish", two, "w", two)]
+    if random.random() < 0.5:  # a third node says it, on a third topic
+        three = random.choice([node for node in range(8) if node not in (one, two, nine)])
+        story += [("deliver", three, "w", two), ("publish", three, "u", three), ("deliver", nine, "u", three)]
+    else:
+        story += [("deliver", nine, "w", two)]
+    return spread_out(rows, random, [(*said, 1) for said in [*story, ("deliver", nine, "v", one)]])
+
+
 def forget_the_middle(rows: list[Row], random: Random) -> list[Row] | None:
     """Hole V3: a -> x1 -> x2; one node never gets x1, and delivers x2 before a. Strangers' lives lie in between."""
     one, two, nine = random.sample(range(8), 3)
@@ -278,6 +290,7 @@ VIOLATIONS: dict[Planting, str] = {
     swap_two_of_one_source: "fifo",
     invert_a_pair: "total",
     forget_the_middle: "causal",
+    answer_elsewhere: "across",
     never_confirm: "stuck",
     deliver_after_a_gap: "uninvited",
     die_and_go_on: "uninvited",

@@ -49,6 +49,7 @@ class Total(Ordering):
     promise = "two subscribers that both get two messages, on whatever topics, get them in the same order"
     source = "TNO (Baldoni et al.), holes T1-T6, T8-T10 closed"
     audits = ("creation", "duplicate", "uninvited", "fifo", "total", "lost", "stuck")
+    audits_more: ClassVar[dict[str, tuple[str, ...]]] = {"across": ("across",)}
     needs = frozenset({START_CUT, GAPLESS})
     options: ClassVar[dict[str, int]] = {"desks": 3, "across": 0, "retry": 0}
     rule = SAFE
@@ -233,8 +234,8 @@ class Total(Ordering):
 
     def arrive(self, message: Message) -> None:
         topic = message.id.topic
-        if topic not in self.clock and (topic in self.inside or topic in self.returning):  # it is for me if it comes after my admission
-            self.ahead[topic][number_of(message)] = message
+        if topic not in self.clock and (topic in self.inside or topic in self.returning):
+            self.ahead[topic][number_of(message)] = message  # it is for me if it comes after my admission
             self.hold(message)
         else:
             super().arrive(message)
@@ -330,6 +331,7 @@ class PerTopic(Total):
 
     promise = "two subscribers that both get two messages of one topic get them in the same order"
     source = "TNO, section 2: a sequencer per topic; inverts across topics"
+    audits_more: ClassVar[dict[str, tuple[str, ...]]] = {}
     rule = ALONE
 
 
