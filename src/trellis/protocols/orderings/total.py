@@ -186,20 +186,30 @@ class Total(Ordering):
 
     # Publishing
 
+    def upon_publish(self, said: Publish) -> None:
+        """With `across` it has its place among my messages from now on, also if I am not in its topic yet."""
+        self.subscribed(said.topic, "publish")
+        if self.across:
+            self.unasked.append(said.topic)
+        super().upon_publish(said)
+
     def spread(self, session: Session, id: MessageId, said: Publish) -> None:
         """Section 3.4: the publisher asks for a timestamp, and keeps the payload meanwhile."""
         self.line(id.topic).waiting.append((id, said))
-        self.unasked.append(id.topic)
+        if not self.across:
+            self.unasked.append(id.topic)
         self.ask()
 
     def ask(self) -> None:
         """For all that may be asked for. For causal order across topics, one topic after the other."""
         while self.unasked:
             topic = self.unasked[0]
-            if self.across and any(line.asked >= line.first for t, line in self.lines.items() if t != topic):
+            line = self.line(topic)
+            if line.asked == line.last:  # I wait to be in the topic
+                return
+            if self.across and any(other.asked >= other.first for t, other in self.lines.items() if t != topic):
                 return
             self.unasked.pop(0)
-            line = self.line(topic)
             line.asked += 1
             self.send_ask(topic, line)
 
