@@ -35,6 +35,7 @@ check: setup  ## style and types
 swarm: setup  ## the long form of the swarm tests
 	$(BIN)/trellis swarm --schedules 10000
 	$(BIN)/trellis swarm --faults --schedules 10000
+	$(BIN)/trellis swarm --ordering total --schedules 10000
 	$(BIN)/trellis swarm --overlay vcube-printed --schedules 10000; test $$? -eq 1
 
 bench: setup  ## every figure a ratio in one run

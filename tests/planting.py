@@ -44,6 +44,15 @@ def take_it_for_an_old_one(rows: list[Row], random: Random) -> list[Row] | None:
     return [*rows[:n], rows[n]._replace(kind="skip"), *rows[n + 1 :]]
 
 
+def hold_ones_own_back(rows: list[Row], random: Random) -> list[Row] | None:
+    """A publisher waits for ever for the turn of its own message."""
+    own = [n for n in places(rows, "deliver") if rows[n].node == rows[n].source]
+    if not own:
+        return None
+    n = random.choice(own)
+    return rows[:n] + rows[n + 1 :]
+
+
 def duplicate_a_delivery(rows: list[Row], random: Random) -> list[Row] | None:
     n = random.choice(places(rows, "deliver") or [-1])
     if n < 0:
@@ -93,22 +102,39 @@ def swap_two(rows: list[Row], random: Random, fitting: Callable[[Row, Row], bool
     return None
 
 
+def answer_elsewhere(rows: list[Row], random: Random) -> list[Row] | None:
+    """a on one topic, then b on another; who gets both gets b first. On each topic by itself all is well."""
+    one, two, nine = random.sample(range(8), 3)
+    story = [("publish", one, "v", one), ("deliver", two, "v", one), ("publish", two, "w", two)]
+    if random.random() < 0.5:  # a third node says it, on a third topic
+        three = random.choice([node for node in range(8) if node not in (one, two, nine)])
+        story += [("deliver", three, "w", two), ("publish", three, "u", three), ("deliver", nine, "u", three)]
+    else:
+        story += [("deliver", nine, "w", two)]
+    return spread_out(rows, random, [(*said, 1) for said in [*story, ("deliver", nine, "v", one)]])
+
+
 def forget_the_middle(rows: list[Row], random: Random) -> list[Row] | None:
     """Hole V3: a -> x1 -> x2; one node never gets x1, and delivers x2 before a. Strangers' lives lie in between."""
     one, two, nine = random.sample(range(8), 3)
     story = [
-        ("publish", one, one, 1),
-        ("deliver", two, one, 1),
-        ("publish", two, two, 1),
-        ("publish", two, two, 2),
-        ("deliver", nine, two, 2),
-        ("deliver", nine, one, 1),
+        ("publish", one, "v", one, 1),
+        ("deliver", two, "v", one, 1),
+        ("publish", two, "v", two, 1),
+        ("publish", two, "v", two, 2),
+        ("deliver", nine, "v", two, 2),
+        ("deliver", nine, "v", one, 1),
     ]
+    return spread_out(rows, random, story)
+
+
+def spread_out(rows: list[Row], random: Random, story: list[tuple[str, int, str, int, int]]) -> list[Row]:
+    """A story of its own (kind, node, topic, source, number) between the others."""
     spoilt = list(rows)
     spots = sorted(random.randint(0, len(rows)) for _ in story)
-    for n, (spot, (kind, node, source, seq)) in enumerate(zip(spots, story, strict=True)):
+    for n, (spot, (kind, node, topic, source, seq)) in enumerate(zip(spots, story, strict=True)):
         at = rows[min(spot, len(rows) - 1)].at if rows else 0
-        spoilt.insert(spot + n, Row(0, at, node, kind, "v", source, 0, seq, "", -1, 0, 0, 0))
+        spoilt.insert(spot + n, Row(0, at, node, kind, topic, source, 0, seq, "", -1, 0, 0, 0))
     return spoilt
 
 
@@ -159,6 +185,16 @@ def start_anew_and_stutter(rows: list[Row], random: Random) -> list[Row] | None:
 
 
 # Not violations, but logs that an audit must read as its twin does.
+
+
+def leave_before_ones_own_turn(rows: list[Row], random: Random) -> list[Row] | None:
+    """A publisher leaves while it still waits for the turn of its own message, which all others have got."""
+    spoilt = hold_ones_own_back(rows, random)
+    if spoilt is None:
+        return None
+    left = {row[2:8] for row in spoilt if row.kind == "deliver"}
+    gone = next(row for row in rows if row.kind == "deliver" and row[2:8] not in left)
+    return [*spoilt, gone._replace(at=rows[-1].at, kind="unsubscribe", seq=0)]
 
 
 def come_back_without_a_word(rows: list[Row], random: Random) -> list[Row] | None:
@@ -274,6 +310,7 @@ def wait_for_the_dead(rows: list[Row], random: Random) -> list[Row] | None:
 VIOLATIONS: dict[Planting, str] = {
     drop_a_delivery: "lost",
     hold_one_back: "stuck",
+    hold_ones_own_back: "stuck",
     take_it_for_an_old_one: "lost",
     duplicate_a_delivery: "duplicate",
     invent_a_message: "creation",
@@ -281,12 +318,14 @@ VIOLATIONS: dict[Planting, str] = {
     swap_two_of_one_source: "fifo",
     invert_a_pair: "total",
     forget_the_middle: "causal",
+    answer_elsewhere: "across",
     never_confirm: "stuck",
     deliver_after_a_gap: "uninvited",
     die_and_go_on: "uninvited",
     start_anew_and_stutter: "duplicate",
 }
 ODDITIES: tuple[Planting, ...] = (
+    leave_before_ones_own_turn,
     come_back_without_a_word,
     publish_it_after_all,
     say_it_twice,

@@ -33,6 +33,7 @@ STARTER = 14  # who opens a discussion
 NOTICE = 15  # how long until a broken link is noticed, and until it stands again
 FAULTS = 16  # what goes wrong in a random schedule
 DESK = 17  # at which desk the manager of a topic sits
+CROSSING = 18  # the shape of a random schedule of several topics
 LOSS = 19  # whether a packet of an ordering is lost
 FOLLOW_SAMPLE = 20  # who is in a sample of a follow graph
 

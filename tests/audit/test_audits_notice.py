@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 
 import pytest
 
 from trellis import protocols
-from trellis.audit import AUDITS, PROMISES, judge
+from trellis.audit import AUDITS, PROMISES, SAYS, judge, promises_of
 from trellis.audit.diagnosis import Diagnosis
+from trellis.audit.verdict import asked_of
 from trellis.effects import Deliver, Effect, Note, Send
 from trellis.events import Event, Receive
 from trellis.machine import Machine, Place
@@ -173,9 +175,11 @@ def test_the_printed_form_is_caught_under_joins_and_the_repaired_one_is_clean() 
 
 
 def by_hand(*rows: tuple[str, int, int, int]) -> list[Row]:
-    made = [
-        Row(n, n, node, kind, "t", source, 0, seq, "", -1, 0, 0, 0) for n, (kind, node, source, seq) in enumerate(rows)
-    ]
+    return on_topics(*((kind, node, "t", source, seq) for kind, node, source, seq in rows))
+
+
+def on_topics(*rows: tuple[str, int, str, int, int]) -> list[Row]:
+    made = [Row(n, n, row[1], row[0], row[2], row[3], 0, row[4], "", -1, 0, 0, 0) for n, row in enumerate(rows)]
     return list(trace_of(made).rows())
 
 
@@ -192,6 +196,65 @@ def test_a_barrier_that_forgets_cannot_hide_a_violation_from_the_causal_audit() 
     (witness,) = AUDITS["causal"](rows)
     assert witness.says == "node 9 delivered 2:2@t before 1:1@t, which happened before it"
     assert AUDITS["fifo"](rows) == []
+
+
+def test_what_happened_before_on_another_topic_must_come_before_and_the_audit_of_one_topic_does_not_see_it() -> None:
+    """Node 2 reads a on v and says b on w; node 3 reads b and says c on u; node 9 gets c, then a."""
+    rows = on_topics(
+        ("publish", 1, "v", 1, 1),
+        ("deliver", 2, "v", 1, 1),
+        ("publish", 2, "w", 2, 1),
+        ("deliver", 3, "w", 2, 1),
+        ("publish", 3, "u", 3, 1),
+        ("deliver", 9, "u", 3, 1),
+        ("deliver", 9, "v", 1, 1),
+    )
+    (witness,) = AUDITS["across"](rows)
+    assert witness.says == "node 9 delivered 3:1@u before 1:1@v, which happened before it"
+    assert AUDITS["causal"](rows) == AUDITS["total"](rows) == []
+    assert AUDITS["across"]([*rows[:5], *on_topics_after(rows, rows[6], rows[5])]) == []
+
+
+def on_topics_after(rows: list[Row], *last: Row) -> list[Row]:
+    return [row._replace(position=len(rows) + n, at=len(rows) + n) for n, row in enumerate(last)]
+
+
+def test_who_left_a_topic_has_read_what_it_read_there() -> None:
+    rows = on_topics(
+        ("publish", 1, "v", 1, 1),
+        ("confirm", 2, "v", 2, 0),
+        ("deliver", 2, "v", 1, 1),
+        ("unsubscribe", 2, "v", 2, 0),
+        ("publish", 2, "w", 2, 1),
+        ("deliver", 9, "w", 2, 1),
+        ("deliver", 9, "v", 1, 1),
+    )
+    assert [str(witness.other) for witness in AUDITS["across"](rows)] == ["2:1@w"]
+    anew = [row._replace(kind="start", topic="") if row.kind == "unsubscribe" else row for row in rows]
+    assert AUDITS["across"](anew) == [], "a new life has forgotten it"
+
+
+def test_what_a_run_must_stand_goes_by_its_ordering_and_by_its_options() -> None:
+    assert promises_of("total") == PROMISES["total"]
+    assert promises_of("total", {"desks": 3, "across": 0}) == PROMISES["total"]
+    assert promises_of("total", {"across": 1}) == (*PROMISES["total"], "across")
+    assert promises_of("per-topic", {"across": 1}) == PROMISES["per-topic"]
+    assert set(AUDITS) == set(SAYS)
+    stack = {"overlay": "vcube", "ordering": "total", "across": 1}
+    about = {"ordering": "total", "scenario": {"stack": stack}}
+    assert "across" in asked_of(Path("run"), about, every=False)
+    assert "across" not in asked_of(Path("run"), {"ordering": "total"}, every=False)
+
+
+def test_a_publisher_that_never_delivers_its_own_message_is_stuck_and_has_not_lost_it() -> None:
+    rows = by_hand(("confirm", 1, 1, 0), ("publish", 1, 1, 1), ("settle", 1, 1, 1))
+    held = [row._replace(batch=1) if row.kind == "settle" else row for row in rows]
+    assert [w.says for w in AUDITS["stuck"](held)] == [
+        "node 1 received 1:1@t at 1 and still holds it back at the end, 2"
+    ]
+    assert AUDITS["lost"](held) == []
+    left = [*held, *on_topics_after(held, held[0]._replace(kind="unsubscribe"))]
+    assert AUDITS["stuck"](left) == AUDITS["lost"](left) == []
 
 
 def test_concurrent_messages_may_be_delivered_in_any_order() -> None:

@@ -23,6 +23,25 @@ def broken(tmp_path, trellis):
     return directory
 
 
+def test_a_run_that_promised_causal_order_across_topics_is_judged_by_it(spark, trellis, tmp_path):
+    """What sequencers made that do not know of each other, told as if it had been promised more."""
+    assert (
+        trellis("swarm", "--ordering", "per-topic", "--schedules", 1, "--seed", 0, "--out", tmp_path / "run").code == 1
+    )
+    run = tmp_path / "run" / "run.json"
+    about = json.loads(run.read_text())
+    about["ordering"] = about["scenario"]["stack"]["ordering"] = "total"
+    for across in (0, 1):
+        about["scenario"]["stack"]["across"] = across
+        run.write_text(json.dumps(about))
+        plain = trellis("audit", tmp_path / "run", "--json")
+        assert trellis("audit", tmp_path / "run", "--json", *SPARK) == plain
+        violations = json.loads(plain.out)["violations"]
+        assert ("across" in violations) is bool(across)
+        assert violations["total"] > 0
+    assert violations["across"] > 0
+
+
 def test_a_sound_run_and_a_broken_one_are_told_as_without_spark(spark, trellis, written, broken, monkeypatch):
     """And what Spark reads is not taken from it when the verdict is there: a stage whose answer nobody needs any more
     goes on for a while, and printed pages about files that were gone.

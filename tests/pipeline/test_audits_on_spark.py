@@ -12,7 +12,7 @@ from typing import NamedTuple
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from planting import ODDITIES, VIOLATIONS
+from planting import ODDITIES, VIOLATIONS, answer_elsewhere, hold_ones_own_back, leave_before_ones_own_turn
 
 from trellis.audit import AUDITS, Witness, needed_rows, pairs_checked
 from trellis.audit import judge as judge_plainly
@@ -24,6 +24,7 @@ from trellis.trace.rows import Row, spark_ddl
 from trellis.trace.table import Trace, trace_of
 
 SOUND = 1150
+NOT_PROMISED = ("total", "across")  # by causal order
 
 
 class World(NamedTuple):
@@ -34,7 +35,9 @@ class World(NamedTuple):
 
 @pytest.fixture(scope="module")
 def world() -> World:
-    """Sound runs, the same runs spoilt in one way or two, and runs of the printed form that break by themselves."""
+    """Sound runs, the same runs spoilt in one way or two, and runs that break by themselves: of the printed form, and
+    of sequencers that do not know of each other. Runs of several topics among them.
+    """
     made = World({}, {}, {})
     for seed in range(SOUND):
         calm = schedule(seed, "vcube", "causal")
@@ -53,6 +56,13 @@ def world() -> World:
                 made.base[name] = f"sound-{seed}"
     for seed in range(100):
         made.traces[f"printed-{seed}"] = shorter(run(schedule(seed, "vcube-printed", "causal")).trace, seed)
+    for seed in range(60):
+        for ordering in ("total", "per-topic"):
+            made.traces[f"{ordering}-{seed}"] = shorter(run(schedule(seed, "vcube", ordering)).trace, seed)
+        rows = list(made.traces[f"total-{seed}"].rows())
+        for plant in (hold_ones_own_back, leave_before_ones_own_turn, answer_elsewhere):
+            if (spoilt := plant(rows, Random(seed))) is not None:
+                made.traces[f"total-{plant.__name__}-{seed}"] = trace_of(spoilt)
     return made
 
 
@@ -96,12 +106,11 @@ def plain(world):
 
 
 def test_there_are_a_thousand_sound_traces_and_a_thousand_spoilt_ones(world, plain):
-    spoilt = [name for name in world.planted if any(found[name] for audit, found in plain.items() if audit != "total")]
+    promised = {audit: found for audit, found in plain.items() if audit not in NOT_PROMISED}
+    spoilt = [name for name in world.planted if any(found[name] for found in promised.values())]
     assert sum(name.startswith("sound-") for name in world.traces) >= 1000
     assert len(spoilt) >= 1000
-    assert not any(
-        found[name] for audit, found in plain.items() if audit != "total" for name in world.traces if "sound-" in name
-    )
+    assert not any(found[name] for found in promised.values() for name in world.traces if name.startswith("sound-"))
 
 
 def test_every_kind_of_planted_violation_is_noticed(world, plain):
@@ -109,6 +118,25 @@ def test_every_kind_of_planted_violation_is_noticed(world, plain):
         runs = [name for name, planted in world.planted.items() if planted == plant.__name__]
         noticed = [name for name in runs if plain[audit][name] != plain[audit][world.base[name]]]
         assert len(noticed) > 10, plant.__name__
+
+
+def test_sequencers_that_do_not_know_of_each_other_break_both_orders_across_topics(world, plain):
+    alone = [name for name in world.traces if name.startswith("per-topic-")]
+    assert sum(bool(plain["total"][name]) for name in alone) > 10
+    assert sum(bool(plain["across"][name]) for name in alone) > 10
+    assert not any(plain["total"][f"total-{seed}"] for seed in range(60))
+
+
+@pytest.mark.parametrize(
+    ("plant", "audit", "noticed"), [(hold_ones_own_back, "stuck", 40), (answer_elsewhere, "across", 60)]
+)
+def test_what_total_order_must_not_do_is_noticed_in_worlds_of_several_topics(plant, audit, noticed, plain):
+    assert sum(bool(plain[audit][f"total-{plant.__name__}-{seed}"]) for seed in range(60)) >= noticed
+
+
+def test_who_leaves_before_the_turn_of_its_own_message_has_lost_nothing(plain):
+    left = [f"total-{leave_before_ones_own_turn.__name__}-{seed}" for seed in range(60)]
+    assert not any(plain["lost"][name] or plain["stuck"][name] for name in left)
 
 
 @pytest.fixture(scope="module")
@@ -135,6 +163,18 @@ def test_runs_that_were_cut_short_owe_what_they_had_settled_and_are_not_judged_f
 def test_a_trace_without_rows_has_no_witness_against_it(table, tmp_path):
     for audit, witnesses in judge(table.limit(0), AUDITS, True, tmp_path).items():
         assert witnesses.count() == 0, audit
+
+
+def test_a_publisher_has_its_own_message_until_its_turn(spark, tmp_path):
+    """Held back to the end it is stuck; and who leaves before has lost nothing, though the others have got it."""
+    story = [("confirm", 0), ("publish", 1), ("settle", 1), ("unsubscribe", 0)]
+    rows = [Row(n, n, 1, kind, "t", 1, 0, seq, "", -1, 0, seq, 0) for n, (kind, seq) in enumerate(story)]
+    runs = {"stays": rows[:3], "leaves": rows}
+    cells = [(name, *row) for name, listed in runs.items() for row in listed]
+    table = spark.createDataFrame(cells, f"run STRING, {spark_ddl()}")
+    found = {audit: told(witnesses) for audit, witnesses in judge(table, ["lost", "stuck"], True, tmp_path).items()}
+    assert found == {"lost": {}, "stuck": {"stays": AUDITS["stuck"](runs["stays"])}}
+    assert len(found["stuck"]["stays"]) == 1
 
 
 def test_numbers_beyond_32_bits_are_compared_as_they_are(spark, tmp_path):

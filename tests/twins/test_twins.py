@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Any
 
 import msgspec
@@ -10,6 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from trellis.audit.across import across
 from trellis.audit.causal import causal
 from trellis.metrics import traffic
 from trellis.metrics.latency import latencies
@@ -162,19 +164,20 @@ def test_queues_are_those_of_a_plain_walk_over_time(seed: int) -> None:
     assert found.mean == pytest.approx(waited / until / scenario.nodes.count)
 
 
-def plain_causal(rows: list[Row]) -> set[tuple[int, str, str]]:
+def plain_causal(rows: list[Row], across: bool = False) -> set[tuple[int, str, str]]:
     """Brute force: the past of a message as a set of messages, and every pair of deliveries of every node."""
     pasts: dict[tuple[str, int, int], set[tuple[str, int, int]]] = {}
     lives: dict[tuple[int, str], set[tuple[str, int, int]]] = {}
     orders: dict[tuple[int, str], list[tuple[str, int, int]]] = {}
     for row in rows:
-        id, life = (row.topic, row.source, row.seq), lives.setdefault((row.node, row.topic), set())
+        where = (row.node, "" if across else row.topic)
+        id, life = (row.topic, row.source, row.seq), lives.setdefault(where, set())
         if row.kind == "publish":
             pasts[id] = set(life)
             life.add(id)
         elif row.kind == "deliver":
             life |= pasts.get(id, set()) | {id}
-            orders.setdefault((row.node, row.topic), []).append(id)
+            orders.setdefault(where, []).append(id)
     found = set()
     for (node, _), order in orders.items():
         for n, later in enumerate(order):
@@ -186,26 +189,31 @@ def plain_causal(rows: list[Row]) -> set[tuple[int, str, str]]:
 
 @settings(max_examples=300, deadline=None)
 @given(st.data())
-def test_the_causal_audit_finds_what_brute_force_finds(data: st.DataObject) -> None:
-    """On traces of four nodes that publish and deliver as they like."""
+def test_the_causal_audits_find_what_brute_force_finds(data: st.DataObject) -> None:
+    """On traces of four nodes that publish and deliver as they like, on one topic or three."""
     rows: list[Row] = []
-    published: list[tuple[int, int]] = []
-    counters = dict.fromkeys(range(4), 0)
+    published: list[tuple[str, int, int]] = []
+    counters: Counter[tuple[str, int]] = Counter()
+    topics = data.draw(st.sampled_from(["t", "tuv"]))
     for position in range(data.draw(st.integers(0, 24))):
         node = data.draw(st.integers(0, 3))
         mine = [id for id in published if not any(delivered(row, node, id) for row in rows)]
         if mine and data.draw(st.booleans()):
-            source, seq = data.draw(st.sampled_from(mine))
-            rows.append(Row(position, position, node, "deliver", "t", source, 0, seq, "", -1, 0, 0, 0))
+            topic, source, seq = data.draw(st.sampled_from(mine))
+            rows.append(Row(position, position, node, "deliver", topic, source, 0, seq, "", -1, 0, 0, 0))
         else:
-            counters[node] += 1
-            published.append((node, counters[node]))
-            rows.append(Row(position, position, node, "publish", "t", node, 0, counters[node], "", -1, 0, 0, 0))
+            topic = data.draw(st.sampled_from(topics))
+            counters[topic, node] += 1
+            published.append((topic, node, counters[topic, node]))
+            rows.append(
+                Row(position, position, node, "publish", topic, node, 0, counters[topic, node], "", -1, 0, 0, 0)
+            )
     assert {(w.node, str(w.message), "late") for w in causal(rows)} == plain_causal(rows)
+    assert {(w.node, str(w.message), "late") for w in across(rows)} == plain_causal(rows, across=True)
 
 
-def delivered(row: Row, node: int, id: tuple[int, int]) -> bool:
-    return row.kind == "deliver" and row.node == node and (row.source, row.seq) == id
+def delivered(row: Row, node: int, id: tuple[str, int, int]) -> bool:
+    return row.kind == "deliver" and row.node == node and (row.topic, row.source, row.seq) == id
 
 
 def test_words_of_a_column_are_its_strings() -> None:

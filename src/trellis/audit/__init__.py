@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping
 
+from trellis.audit.across import across
 from trellis.audit.causal import causal
 from trellis.audit.delivery import checked, lost, stuck
 from trellis.audit.fifo import fifo
@@ -24,6 +25,7 @@ AUDITS: dict[str, Callable[..., list[Witness]]] = {
     "lost": lost,
     "stuck": stuck,
     "total": total,
+    "across": across,
 }
 
 # What each of them checks, in the words of a report.
@@ -36,9 +38,10 @@ SAYS = {
     "lost": "everything reaches every steady subscriber",
     "stuck": "nothing is held back for ever",
     "total": "two subscribers deliver what both deliver in the same order",
+    "across": "nothing is delivered before what happened before it, on whatever topics",
 }
 
-# What each ordering promises; a run is judged by what it promised.
+# What each ordering promises with its default options.
 PROMISES = {name: ordering.audits for name, ordering in ORDERINGS.items()}
 
 NEEDED_KINDS = (
@@ -46,8 +49,15 @@ NEEDED_KINDS = (
     *("subscribe", "confirm", "unsubscribe", "suspect", "restore", *OF_NODE),
 )
 
+NO_OPTIONS: Mapping[str, int] = {}
 Excused = Mapping[str, Collection[Topic]]  # per audit, the topics whose ordering does not promise it
 NOBODY: Excused = {}
+
+
+def promises_of(ordering: str, options: Mapping[str, int] = NO_OPTIONS) -> tuple[str, ...]:
+    """What an ordering promises with these options of its stack. A run is judged by what it promised."""
+    more = ORDERINGS[ordering].audits_more.items()
+    return (*PROMISES[ordering], *(audit for option, audits in more if options.get(option) for audit in audits))
 
 
 def judge(
@@ -84,4 +94,15 @@ def needed_rows(trace: Trace) -> list[Row]:
     return [row for row in trace.of_kind(*NEEDED_KINDS).rows() if row.kind != "receive" or row.batch > 0]
 
 
-__all__ = ["AUDITS", "NOBODY", "PROMISES", "SAYS", "Excused", "Witness", "gaps_told", "judge", "pairs_checked"]
+__all__ = [
+    "AUDITS",
+    "NOBODY",
+    "PROMISES",
+    "SAYS",
+    "Excused",
+    "Witness",
+    "gaps_told",
+    "judge",
+    "pairs_checked",
+    "promises_of",
+]

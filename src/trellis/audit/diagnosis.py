@@ -17,12 +17,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from trellis.audit.causal import Pasts, pasts_of, topics_of
+from trellis.audit.causal import Pasts, Stream, stream_of, topics_of
 from trellis.audit.delivery import Logbook
 from trellis.audit.witness import Witness, id_of
 from trellis.protocols.parts.hypercube import cluster
 from trellis.trace.rows import Row
-from trellis.words import MessageId, NodeId, Origin, Topic
+from trellis.words import MessageId, NodeId, Topic
 
 HOLES = {
     "V1": "a joiner was given a subtree before it had a view: everybody behind it missed the message",
@@ -122,11 +122,11 @@ class Diagnosis:
         lived = self.lived.get(id.topic, [])
         pasts = self.pasts.get(id.topic)
         if pasts is None:
-            pasts = self.pasts[id.topic] = pasts_of(id.topic, lived)
+            pasts = self.pasts[id.topic] = Pasts(lived)
             for life, row in lived:
                 (pasts.publish if row.kind == "spread" else pasts.deliver)(life, id_of(row))
-        numbers: dict[Origin, list[int]] = {}
+        numbers: dict[Stream, list[int]] = {}
         for _, row in lived:
             if row.kind == "spread":
-                numbers.setdefault((row.source, row.incarnation), []).append(row.seq)
+                numbers.setdefault(stream_of(id_of(row)), []).append(row.seq)
         return pasts.members(pasts.of_message[id], numbers) if id in pasts.of_message else []

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from trellis.audit import AUDITS, PROMISES, Excused, gaps_told, judge, pairs_checked
+from trellis.audit import AUDITS, PROMISES, Excused, gaps_told, judge, pairs_checked, promises_of
 from trellis.audit.witness import Witness
 from trellis.errors import TraceError
 from trellis.trace import store
@@ -72,12 +72,21 @@ def asked_of(directory: Path, about: dict[str, Any], every: bool) -> tuple[str, 
             raise TraceError(
                 f"{directory}: run.json says ordering {about['ordering']!r}, but its scenario {asked!r}; run again"
             )
-    promised = {audit for ordering in orderings for audit in PROMISES[ordering]}
+    promised = {audit for ordering in orderings for audit in promises_of(ordering, options_of(about))}
     return tuple(audit for audit in AUDITS if every or audit in promised)
+
+
+def options_of(about: dict[str, Any]) -> dict[str, int]:
+    """The options of the stack, where the run tells of them."""
+    match about.get("scenario"):
+        case {"stack": dict(stack)}:
+            return {name: value for name, value in stack.items() if isinstance(value, int)}
+    return {}
 
 
 def excused_of(about: dict[str, Any], every: bool) -> Excused:
     """Topics whose own ordering does not promise what another topic's does. One that is not named is not excused."""
     orders = {} if every else about.get("orders", {})
-    found = {audit: frozenset(topic for topic in orders if audit not in PROMISES[orders[topic]]) for audit in AUDITS}
+    promised = {topic: promises_of(ordering, options_of(about)) for topic, ordering in orders.items()}
+    found = {audit: frozenset(topic for topic in promised if audit not in promised[topic]) for audit in AUDITS}
     return {audit: topics for audit, topics in found.items() if topics}

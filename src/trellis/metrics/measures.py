@@ -6,7 +6,7 @@ from collections import Counter
 
 import msgspec
 
-from trellis.audit import PROMISES, judge
+from trellis.audit import judge, promises_of
 from trellis.metrics import traffic
 from trellis.metrics.hits import hits
 from trellis.metrics.latency import confirmations, latencies
@@ -48,7 +48,8 @@ def measures(run: Run, judged: bool = True) -> Measures:
     delays = heard.delivery - heard.reception
     queue = traffic.queues(trace, nodes)
     found = hits(trace, run.quiet)
-    verdict = judge(trace, PROMISES[run.scenario.stack.ordering], run.quiet) if judged else {}
+    stack = run.scenario.stack
+    verdict = judge(trace, promises_of(stack.ordering, stack.options()), run.quiet) if judged else {}
     return Measures(
         digest=trace.digest(),
         events=run.events,

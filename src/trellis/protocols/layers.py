@@ -145,6 +145,7 @@ class Ordering(Machine):
     promise: ClassVar[str]
     source: ClassVar[str]
     audits: ClassVar[tuple[str, ...]]  # by which a run under this order is judged
+    audits_more: ClassVar[dict[str, tuple[str, ...]]] = {}  # and by these, if an option is set and not 0
     needs: ClassVar[frozenset[str]] = frozenset()
     options: ClassVar[dict[str, int]] = {}  # what a scenario may set under [stack], with the default
     packets: ClassVar[tuple[type[Packet], ...]] = ()  # its own

@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from trellis.audit import PROMISES
+from trellis.audit import promises_of
 from trellis.metrics.measures import measures
 from trellis.sim import Run
 
@@ -15,6 +15,7 @@ def figures(run: Run) -> dict[str, Any]:
     """One object: everything from the trace but the engine's own numbers."""
     scenario, found = run.scenario, measures(run)
     as_dict = msgspec.structs.asdict
+    promised = promises_of(scenario.stack.ordering, scenario.stack.options())
     return {
         "name": scenario.name,
         "seed": scenario.seed,
@@ -36,7 +37,7 @@ def figures(run: Run) -> dict[str, Any]:
         "queue": {"mean": found.queue_mean, "max": found.queue_max},
         "barrier": {str(size): count for size, count in found.barriers.items()},
         "violations": found.violations,
-        "not_judged": [name for name in PROMISES[scenario.stack.ordering] if name not in found.violations],
+        "not_judged": [name for name in promised if name not in found.violations],
         "pairs_checked": found.owed,
         "hit_ratio": found.hit_ratio,
     }

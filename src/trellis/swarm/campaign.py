@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple
 
-from trellis.audit import PROMISES, Witness, judge
+from trellis.audit import PROMISES, Witness, judge, promises_of
 from trellis.audit.diagnosis import HOLES, Diagnosis
 from trellis.protocols import WHOLE
 from trellis.scenario.model import Scenario
@@ -64,7 +64,7 @@ class Campaign:
         self.deliveries += len(tried.run.trace.of_kind("deliver"))
         self.gaps += int(tried.run.trace.of_kind("gap").numbers("batch").sum())
         for audit, witnesses in tried.witnesses.items():
-            self.violations[audit] += len(witnesses)
+            self.violations[audit] = self.violations.get(audit, 0) + len(witnesses)
         for kind, witness in tried.kinds.items():
             seed = tried.scenario.seed
             seen = self.failures.get(kind)
@@ -107,7 +107,7 @@ def try_one(seed: int, overlay: str, ordering: str, faults: bool = False, lose: 
     if lose:
         scenario = lose_replies(scenario, lose)
     result = run(scenario)
-    witnesses = judge(result.trace, PROMISES[ordering], result.quiet)
+    witnesses = judge(result.trace, promises_of(ordering, scenario.stack.options()), result.quiet)
     found = [witness for listed in witnesses.values() for witness in listed]
     kinds: dict[str, Witness] = {}
     if found and overlay in WHOLE:

@@ -1,6 +1,7 @@
 """One seed is one world: a random schedule of joins, leaves and publications, as a scenario.
 
-Promises: the schedule does not depend on the stack that will run it, so two stacks can be tried under the same luck.
+Promises: the schedule does not depend on the stack that will run it, so two stacks can be tried under the same luck;
+          but those whose order reaches across topics have other schedules than the rest.
           Only an overlay that relies on FIFO links always gets them; others are also tried with packets that overtake.
 """
 
@@ -9,6 +10,7 @@ from __future__ import annotations
 import msgspec
 
 from trellis import draw
+from trellis.audit import PROMISES
 from trellis.protocols import needs_fifo_links
 from trellis.scenario.model import (
     Change,
@@ -16,7 +18,6 @@ from trellis.scenario.model import (
     Explicit,
     Faults,
     Lose,
-    Matrix,
     Nodes,
     Pause,
     Publication,
@@ -26,27 +27,13 @@ from trellis.scenario.model import (
     Sever,
     StackSpec,
 )
+from trellis.swarm.crossing import crossing
+from trellis.swarm.dice import Dice, uneven_links
 from trellis.words import NodeId, Time
 
 NODES_MIN, NODES_MAX = 8, 32
 REPLIES = ("STAMP", "ADMIT")  # of topic managers: to a publisher, to a subscriber
 PATIENCE = 50_000
-
-
-class Dice:
-    """Throws that are numbered: each is a draw of its own."""
-
-    def __init__(self, seed: int, purpose: int = draw.SWARM) -> None:
-        self.seed = seed
-        self.purpose = purpose
-        self.thrown = 0
-
-    def between(self, low: int, high: int) -> int:
-        self.thrown += 1
-        return draw.between(draw.draw(self.seed, self.purpose, self.thrown), low, high)
-
-    def one_of(self, options: list[int]) -> int:
-        return options[self.between(0, len(options) - 1)]
 
 
 World = tuple[list[int], list[Change], list[Publication]]  # standing members, joins and leaves, publications
@@ -57,7 +44,11 @@ def schedule(seed: int, overlay: str, ordering: str) -> Scenario:
 
     Two of three seeds are calm: many members, some of whom change, and links that are alike. The third is restless: a
     few nodes come and go all the time, also until nobody is left, and some links are a thousand times slower.
+
+    An order that reaches across topics is tried on more topics, by fewer nodes (crossing.py).
     """
+    if "total" in PROMISES[ordering]:
+        return crossing(seed, overlay, ordering)
     dice = Dice(seed)
     restless = draw.draw(seed, draw.SWARM, 0) % 3 == 2
     count = dice.between(NODES_MIN, NODES_MAX)
@@ -127,11 +118,6 @@ def lose_replies(scenario: Scenario, share: float) -> Scenario:
     lose = [Lose(packet=kind, share=share) for kind in REPLIES]
     stack = msgspec.structs.replace(scenario.stack, retry=PATIENCE)
     return msgspec.structs.replace(scenario, stack=stack, faults=msgspec.structs.replace(faults, lose=lose))
-
-
-def uneven_links(dice: Dice, count: int, service: int) -> Matrix:
-    times = [[1, 1, 100, 1000], [1, 30, 1000], [1, 1, 1, 3000]][dice.between(0, 2)]
-    return Matrix(rows=[[dice.one_of(times) for _ in range(count)] for _ in range(count)], service=service)
 
 
 def restless_topic(dice: Dice, topic: str, count: int) -> World:

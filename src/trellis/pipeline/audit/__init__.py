@@ -54,6 +54,8 @@ class Case:
                 return fifo.fifo(judged(self.steps))
             case "causal":
                 return causal.causal(trace, said, work)
+            case "across":
+                return causal.across(trace, said, work)
             case "lost":
                 return delivery.lost(trace, said, judged(self.subscriptions), judged(self.steps), self.quiet, work)
             case "stuck":

@@ -190,10 +190,19 @@ def died_out(trace: DataFrame, missing: DataFrame) -> DataFrame:
 
 
 def copies_of(trace: DataFrame) -> DataFrame:
-    """Copies that came (+1) and copies that were dropped on purpose (-1)."""
-    cells = [*AT_PLACE, "position", "at"]
-    came = carried(trace, "receive").select(*cells, F.lit(1).alias("copies"))
+    """Copies that came, or were there from the publication on (+1), and copies that were dropped on purpose (-1)."""
+    cells = [*AT_PLACE, "kind", "position", "at"]
+    came = carried(trace, "receive").unionByName(of_kind(trace, "publish")).select(*cells, F.lit(1).alias("copies"))
     return came.unionByName(of_kind(trace, "skip").select(*cells, F.lit(-1).alias("copies")))
+
+
+def where_copies_are(delivered: DataFrame, held: DataFrame, work: Path) -> DataFrame:
+    """Deliveries beside which there may be a copy. A trace need not tell of packets: then only publishers have any."""
+    own = F.when(F.col("kind") == "publish", F.col("source"))
+    places = kept(held.select(*IN_LIFE, own.alias("own")).distinct(), work, "held").alias("held")
+    same = [F.col(f"d.{cell}") == F.col(f"held.{cell}") for cell in IN_LIFE]
+    either = F.col("held.own").isNull() | (F.col("held.own") == F.col("d.source"))
+    return delivered.alias("d").join(places, [*same, either], "left_semi")
 
 
 def stuck(trace: DataFrame, said: DataFrame, subscribers: DataFrame, work: Path) -> DataFrame:
@@ -203,11 +212,10 @@ def stuck(trace: DataFrame, said: DataFrame, subscribers: DataFrame, work: Path)
     """
     standing = subscribers.where("left IS NULL")
     held = copies_of(trace).join(standing.select(*PLACE, "since"), PLACE).where("position > since").drop("since")
-    somewhere = kept(held.select(*IN_LIFE).distinct(), work, "held")  # a trace need not tell of packets
     delivered = (
-        of_kind(trace, "deliver")
-        .join(somewhere, IN_LIFE, "left_semi")
-        .select(*AT_PLACE, "position", "at", F.lit(None).cast("int").alias("copies"))
+        where_copies_are(of_kind(trace, "deliver"), held, work)
+        .withColumn("copies", F.lit(None).cast("int"))
+        .select(*held.columns)
     )
     came = F.when(F.col("copies") > 0, F.col("position"))
     ends = needed(trace).groupBy("run").agg(F.max_by("at", "position").alias("end"))

@@ -1,8 +1,9 @@
 """True causal pasts over arrays: what the tasks of the causal audit on Spark do with their rows.
 
-Promises: a past is one number per origin, as in audit/causal.py, kept one higher so that 0 is nothing and a fresh
-          file holds empty pasts. Messages are numbered by (source, incarnation, seq), and so are the rows of the file.
-Assumes:  rows come in slices of one topic, in order of position, each slice after the one before it.
+Promises: a past is one number per stream, as in audit/causal.py, kept one higher so that 0 is nothing and a fresh file
+          holds empty pasts. Messages are numbered by (part, source, incarnation, seq), and so are the rows of the file.
+Assumes:  rows come in slices of one circle, in order of position, each slice after the one before it. A `part` is the
+          number of a topic in it.
 """
 
 from __future__ import annotations
@@ -27,14 +28,15 @@ def origin_keys(source: Numbers, incarnation: Numbers) -> Numbers:
 
 
 class Catalogue:
-    """The messages of one topic, numbered."""
+    """The messages of one circle, numbered."""
 
     def __init__(self, path: Path) -> None:
-        cells = np.load(path)
-        self.source, self.incarnation, self.seq, self.published = np.ascontiguousarray(cells.T)
-        keys = origin_keys(self.source, self.incarnation)
-        self.origins, self.first, counts = np.unique(keys, return_index=True, return_counts=True)
-        self.column = np.repeat(np.arange(len(self.origins)), counts)
+        *self.cells, self.published = np.ascontiguousarray(np.load(path).T)
+        part, source, incarnation, self.seq = self.cells
+        self.origins = np.unique(origin_keys(source, incarnation))
+        keys = self.stream_keys(part, source, incarnation)
+        self.streams, self.first, counts = np.unique(keys, return_index=True, return_counts=True)
+        self.column = np.repeat(np.arange(len(self.streams)), counts)
         self.low = self.seq[self.first]
         self.dense = bool((self.seq[self.first + counts - 1] - self.low + 1 == counts).all())
         self.seqs = np.unique(self.seq)
@@ -43,9 +45,12 @@ class Catalogue:
     def __len__(self) -> int:
         return len(self.seq)
 
+    def stream_keys(self, part: Numbers, source: Numbers, incarnation: Numbers) -> Numbers:
+        return np.asarray(part * len(self.origins) + np.searchsorted(self.origins, origin_keys(source, incarnation)))
+
     def numbers(self, rows: Slice) -> Numbers:
         """Which messages these rows are about."""
-        column = np.searchsorted(self.origins, origin_keys(rows["source"], rows["incarnation"]))
+        column = np.searchsorted(self.streams, self.stream_keys(rows["part"], rows["source"], rows["incarnation"]))
         if self.dense:
             return np.asarray(self.first[column] + rows["seq"] - self.low[column])
         key = column * len(self.seqs) + np.searchsorted(self.seqs, rows["seq"])
@@ -53,15 +58,16 @@ class Catalogue:
 
 
 def write_catalogue(path: Path, slices: Iterable[Slice]) -> None:
-    """Messages sorted by (source, incarnation, seq)."""
-    cells = [np.stack([s[cell] for cell in ("source", "incarnation", "seq", "published")], axis=1) for s in slices]
+    """Messages sorted by (part, source, incarnation, seq)."""
+    names = ("part", "source", "incarnation", "seq", "published")
+    cells = [np.stack([s[cell] for cell in names], axis=1) for s in slices]
     np.save(path, np.concatenate(cells))
 
 
 def write_pasts(path: Path, catalogue: Catalogue, slices: Iterable[Slice]) -> None:
-    """The past of every message of one topic, from the lives of those who publish on it."""
+    """The past of every message of one circle, from the lives of those who publish in it."""
     small = catalogue.seq.max(initial=0) < np.iinfo(np.int32).max
-    shape = (len(catalogue), len(catalogue.origins))
+    shape = (len(catalogue), len(catalogue.streams))
     pasts = open_memmap(path, mode="w+", dtype=np.int32 if small else np.int64, shape=shape)
     known: dict[int, Past] = {}  # of each life of a node: what it has published and delivered, and the pasts of that
     for rows in slices:
@@ -111,7 +117,7 @@ def learn(mine: Past, pasts: Past, catalogue: Catalogue, numbers: Numbers, posit
 
 
 class Debts:
-    """What one life of a node owes its application: the union of the pasts of all that it has delivered on a topic.
+    """What one life of a node owes its application: the union of the pasts of all that it has delivered in a circle.
 
     Memory: one number per message and one per delivery of this node.
     """

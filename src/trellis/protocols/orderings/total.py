@@ -38,6 +38,7 @@ class Total(Ordering):
     promise = "two subscribers that both get two messages, on whatever topics, get them in the same order"
     source = "TNO (Baldoni et al.), holes T1-T6, T8-T10 closed"
     audits = ("creation", "duplicate", "uninvited", "fifo", "total", "lost", "stuck")
+    audits_more: ClassVar[dict[str, tuple[str, ...]]] = {"across": ("across",)}
     needs = frozenset({START_CUT, GAPLESS})
     options: ClassVar[dict[str, int]] = {"desks": 3, "copies": 1, "grows": 0, "across": 0, "retry": 0}
     packets = WIRE
@@ -177,23 +178,32 @@ class Total(Ordering):
 
     # Publishing
 
+    def upon_publish(self, said: Publish) -> None:
+        """With `across` it has its place among my messages from now on, also if I am not in its topic yet."""
+        session = self.subscribed(said.topic, "publish")
+        if self.across:
+            self.line_up(said.topic, session.published + said.count)
+        super().upon_publish(said)
+
     def spread(self, session: Session, id: MessageId, said: Publish) -> None:
         """Section 3.4: the publisher asks for a timestamp, and keeps the payload meanwhile."""
-        topic, last = id.topic, id.seq + said.count - 1
-        self.line(topic).waiting.append((id, said))
-        if self.unasked and self.unasked[-1][0] == topic:
-            self.unasked[-1] = topic, last
-        else:
-            self.unasked.append((topic, last))
+        self.line(id.topic).waiting.append((id, said))
+        if not self.across:
+            self.line_up(id.topic, id.seq + said.count - 1)
         self.ask()
+
+    def line_up(self, topic: Topic, last: int) -> None:
+        if self.unasked and self.unasked[-1][0] == topic:
+            self.unasked.pop()
+        self.unasked.append((topic, last))
 
     def ask(self) -> None:
         """For all that may be asked for. For causal order across topics, one topic after the other."""
         unasked, self.unasked = self.unasked, []
         for n, (topic, last) in enumerate(unasked):
             line = self.line(topic)
-            if self.across and any(other.open for t, other in self.lines.items() if t != topic):
-                self.unasked += unasked[n:]
+            if self.across and (last > line.last or any(o.open for t, o in self.lines.items() if t != topic)):
+                self.unasked += unasked[n:]  # I am not in the topic yet, or another one is not done
                 return
             if line.busy:
                 self.unasked.append((topic, last))
@@ -424,6 +434,7 @@ class PerTopic(Total):
 
     promise = "two subscribers that both get two messages of one topic get them in the same order"
     source = "TNO, section 2: a sequencer per topic; inverts across topics"
+    audits_more: ClassVar[dict[str, tuple[str, ...]]] = {}
     rule = ALONE
 
 

@@ -25,6 +25,11 @@ class Line:
         self.stamps: dict[int, Stamped] = {}  # by the first of them
 
     @property
+    def last(self) -> int:
+        """The newest that is here, or was."""
+        return self.waiting[-1][0].seq + self.waiting[-1][1].count - 1 if self.waiting else self.first - 1
+
+    @property
     def open(self) -> bool:
         """Whether an answer is due."""
         return self.asked >= self.first
