@@ -50,12 +50,12 @@ class Total(Ordering):
     source = "TNO (Baldoni et al.), holes T1-T6, T8-T10 closed"
     audits = ("creation", "duplicate", "uninvited", "fifo", "total", "lost", "stuck")
     needs = frozenset({START_CUT, GAPLESS})
-    options: ClassVar[dict[str, int]] = {"desks": 3, "across": 0, "retry": 0}
+    options: ClassVar[dict[str, int]] = {"desks": 3, "across": 0, "retry": 0, "block": 0}
     rule = SAFE
 
-    def __init__(self, place: Place, desks: int, across: int, retry: int) -> None:
+    def __init__(self, place: Place, desks: int, across: int, retry: int, block: int) -> None:
         super().__init__(place)
-        self.desks = Desks(min(desks, place.size))
+        self.desks = Desks(min(desks, place.size), block=block)
         self.across = bool(across)
         self.retry = retry
         rule = WIDE if across else self.rule
@@ -233,7 +233,9 @@ class Total(Ordering):
 
     def arrive(self, message: Message) -> None:
         topic = message.id.topic
-        if topic not in self.clock and (topic in self.inside or topic in self.returning):  # it is for me if it comes after my admission
+        if topic not in self.clock and (
+            topic in self.inside or topic in self.returning
+        ):  # it is for me if it comes after my admission
             self.ahead[topic][number_of(message)] = message
             self.hold(message)
         else:

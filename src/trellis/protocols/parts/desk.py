@@ -143,9 +143,7 @@ class Desk:
         if self.done[climb.home] != climb.turns[self.index] - 1:
             return False
         me = self.index
-        return all(
-            self.done[home] >= turns[me] for home, turns in enumerate(climb.past) if home != climb.home
-        )
+        return all(self.done[home] >= turns[me] for home, turns in enumerate(climb.past) if home != climb.home)
 
     def pass_on(self, climb: Climb) -> None:
         self.done[climb.home] = climb.turns[self.index]

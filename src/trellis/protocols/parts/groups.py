@@ -84,14 +84,18 @@ class Desks:
 
     So whatever climbs the rank visits a desk once, and all stages of a desk are one step. Unless it is told, a topic is
     at the desk that wins the draw for its name: of more desks, a few topics move to the new ones and none elsewhere.
+    With blocks, those whose names end in a number come in blocks of so many: the first at desk 0, the next at desk 1.
     """
 
-    def __init__(self, count: int, told: Mapping[Topic, int] | None = None) -> None:
+    def __init__(self, count: int, told: Mapping[Topic, int] | None = None, block: int = 0) -> None:
         self.count = count
         self.homes: dict[Topic, int] = dict(told or {})
+        self.block = block
 
     def of(self, topic: Topic) -> int:
         home = self.homes.get(topic)
+        if home is None and self.block and (number := number_in(topic)) is not None:
+            home = self.homes[topic] = min(number // self.block, self.count - 1)
         if home is None:
             key = draw.key_of(topic)
             home = max(range(self.count), key=lambda desk: draw.draw(0, draw.DESK, key, desk))
@@ -105,3 +109,9 @@ class Desks:
     def path(self, topics: Iterable[Topic], below: int) -> tuple[int, ...]:
         """The desks of these topics that come after a desk on the way up."""
         return tuple(sorted({desk for desk in map(self.of, topics) if desk < below}, reverse=True))
+
+
+def number_in(topic: Topic) -> int | None:
+    """The number with which a name ends."""
+    digits = topic[len(topic.rstrip("0123456789")) :]
+    return int(digits) if digits.isascii() and digits else None
