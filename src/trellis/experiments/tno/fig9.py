@@ -113,9 +113,9 @@ EXPERIMENT = Experiment(
     f"clients with 10 topics, links of 10 ± 2 ms within a site and 100 ± 10 ms between two. A server takes "
     f"{SERVICE / 1000:g} ms for a packet: five servers that make at most some 4,000 timestamps a second when asked for "
     f"5,000 handle about one per ms each. A client waits for its timestamp before it asks again: without that, the "
-    f"printed latency and the printed peak exclude each other. Each site ranks the topics from its own on, around the ring of all. Latency runs from "
-    f"the request to the answer, over the second half of a run. `printed` is Definition 1, `safe` what we ship, "
-    f"`rings` a smaller rule that our desks could use.",
+    f"printed latency and the printed peak exclude each other. Each site ranks the topics from its own on, around the "
+    f"ring of all. Latency runs from the request to the answer, over the second half of a run. `printed` is "
+    f"Definition 1, `safe` what we ship, `rings` a smaller rule that our desks could use.",
     grids=lambda scale: [],
     claims=[
         Claim(
