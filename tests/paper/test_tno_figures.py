@@ -10,7 +10,9 @@ from trellis import draw
 from trellis.protocols.parts.groups import PRINTED, SAFE, sequencing_groups
 
 
-@pytest.mark.parametrize(("shape", "published", "ours", "shipped"), [(0.901, 17, 17.778, 34.402), (0.349, 46, 44.948, 99.318)])
+@pytest.mark.parametrize(
+    ("shape", "published", "ours", "shipped"), [(0.901, 17, 17.778, 34.402), (0.349, 46, 44.948, 99.318)]
+)
 def test_figure_7_mean_entries_over_1000_topics_of_10000_clients_with_10_each(
     shape: float, published: int, ours: float, shipped: float
 ) -> None:

@@ -74,6 +74,6 @@ def test_a_table_is_made_once_and_again_by_other_code(spark, tmp_path: Path, mon
     assert made == ["quick"]
     (tmp_path / "sweeps" / "quick" / "some.json").write_text("torn")
     reproduce(spark, asked, "quick", tmp_path, lambda *_: None)
-    monkeypatch.setattr("trellis.experiments.reproduce.fingerprint", lambda: "other")
+    monkeypatch.setattr("trellis.experiments.reproduce.fingerprint", lambda *_: "other")
     reproduce(spark, asked, "quick", tmp_path, lambda *_: None)
     assert made == ["quick"] * 3

@@ -122,3 +122,10 @@ def test_topics_come_in_blocks_and_the_last_desk_has_the_rest() -> None:
 def test_what_cannot_be_run_is_refused(more: dict[str, Any], rule: str) -> None:
     with pytest.raises(ScenarioError, match=rule):
         plan(scenario(**more))
+
+
+def test_a_sweep_knows_what_such_a_run_costs() -> None:
+    """30 clients, 4 messages each, 3 subscribers per topic."""
+    from trellis.pipeline.sweep import cost
+
+    assert cost(scenario()) == pytest.approx(100 + 35 * 4 * 3)

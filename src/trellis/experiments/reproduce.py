@@ -70,7 +70,7 @@ class Made(msgspec.Struct, frozen=True):
 
 def kept(spark: SparkSession, table: Table, scale: Scale, place: Path) -> Rows:
     """The rows of a table, from its file if this code wrote it."""
-    code = fingerprint()
+    code = fingerprint("pipeline", "experiments")
     try:
         before = msgspec.json.decode(place.read_bytes(), type=Made)
         if before.code == code:

@@ -99,7 +99,10 @@ def charts(rows: Rows) -> list[Chart]:
     ]
 
 
-CAPACITY = "the servers' capacity is the model's: one packet per ms each"
+CAPACITY = (
+    "the servers' capacity is the model's, one packet per ms each, and what site 5 makes passes the server of site 1 "
+    "too, which so has twice the work"
+)
 TOP = (
     "as shipped, nearly every group reaches all sites, so every timestamp passes the server of site 1, which handles "
     "1,000 packets a second"
