@@ -35,6 +35,7 @@ FAULTS = 16  # what goes wrong in a random schedule
 DESK = 17  # at which desk the manager of a topic sits
 CROSSING = 18  # the shape of a random schedule of several topics
 LOSS = 19  # whether a packet of an ordering is lost
+INTEREST = 21  # which topics a client subscribes to
 FOLLOW_SAMPLE = 20  # who is in a sample of a follow graph
 
 
@@ -85,6 +86,13 @@ def exp(y: float) -> float:
     return math.ldexp(total, whole)
 
 
+def bell(word: int, mean: int, spread: int) -> int:
+    """An integer with this mean and standard deviation: the sum of four even draws, so nearly normal, and never
+    further from the mean than 3.47 deviations."""
+    total = (word & 0xFFFF) + (word >> 16 & 0xFFFF) + (word >> 32 & 0xFFFF) + (word >> 48)
+    return mean + ((total - 131_070) * spread + 18_918) // 37_837  # of the sum: mean 131,070, deviation 37,837
+
+
 def exponential(word: int, mean: int) -> int:
     """An integer waiting time of at least 1 with this mean."""
     return max(1, round(-mean * ln(1.0 - unit(word))))
@@ -99,6 +107,25 @@ def sample(seed: int, purpose: int, population: Sequence[int], count: int, *key:
 def zipf_weights(count: int, exponent: float) -> list[int]:
     """Integer weights of ranks 1..count under a Zipf law, none below 1; exponent 0 is the uniform law."""
     return [max(1, round(2**32 * exp(-exponent * ln(rank)))) for rank in range(1, count + 1)]
+
+
+def interests(seed: int, client: int, weights: Sequence[int], count: int) -> list[int]:
+    """`count` different ranks (from 0), drawn one after the other by weight, those already drawn left out.
+
+    In the order of the draws: whoever wants fewer has the first of them.
+    """
+    left, total = list(weights), sum(weights)
+    found = []
+    for turn in range(count):
+        at = draw(seed, INTEREST, client, turn) % total
+        rank = 0
+        while at >= left[rank]:
+            at -= left[rank]
+            rank += 1
+        total -= left[rank]
+        left[rank] = 0
+        found.append(rank)
+    return found
 
 
 def key_of(name: str) -> int:

@@ -74,7 +74,7 @@ NOTHING: Barrier = ()
 
 GROUP_MAX = 4096  # topics in a timestamp
 Number = Annotated[int, Meta(ge=0, lt=EXACT)]
-Stamp = Annotated[tuple[tuple[Topic, Number], ...], Meta(max_length=GROUP_MAX)]  # the message's own topic first
+Stamp = Annotated[tuple[tuple[Topic, Number], ...], Meta(max_length=GROUP_MAX)]  # ascending by topic
 UNSTAMPED: Stamp = ()
 
 

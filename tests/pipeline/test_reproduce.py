@@ -9,7 +9,9 @@ from pathlib import Path
 import pytest
 
 from trellis import cli
-from trellis.experiments.experiment import Experiment
+from trellis.experiments.experiment import Experiment, Table
+from trellis.experiments.reproduce import reproduce
+from trellis.experiments.tno import overlap
 from trellis.experiments.vcube_ps import fig4b
 from trellis.experiments.vcube_ps.model import FRACTION, NODES, OVERLAY, SRPT, VCUBE, grid, one_publisher
 
@@ -53,3 +55,25 @@ def test_a_figure_from_its_grid_to_its_page(spark, tiny, tmp_path: Path, monkeyp
     again, out = call(monkeypatch, capsys, *words)
     assert (again, json.loads(out)) == (0, told)
     assert [part.stat().st_mtime_ns for part in parts] == times
+
+
+def test_a_table_is_made_once_and_again_by_other_code(spark, tmp_path: Path, monkeypatch) -> None:
+    made: list[str] = []
+
+    def rows(_, scale: str) -> list[dict]:
+        made.append(scale)
+        return [overlap.row_of(overlap.DISJOINT, 10, 3, "safe")]
+
+    table = Table("some", rows)
+    asked = [overlap.EXPERIMENT._replace(tables=(table,)), overlap.EXPERIMENT._replace(id="again", tables=(table,))]
+    told: list[tuple[int, int]] = []
+    first = reproduce(spark, asked, "quick", tmp_path, lambda _, done, total: told.append((done, total)))
+    assert (made, told) == (["quick"], [(0, 1)])
+    assert first[0].verdicts[1].measured == 1.0
+    assert reproduce(spark, asked, "quick", tmp_path, lambda *_: None)[0].verdicts == first[0].verdicts
+    assert made == ["quick"]
+    (tmp_path / "sweeps" / "quick" / "some.json").write_text("torn")
+    reproduce(spark, asked, "quick", tmp_path, lambda *_: None)
+    monkeypatch.setattr("trellis.experiments.reproduce.fingerprint", lambda *_: "other")
+    reproduce(spark, asked, "quick", tmp_path, lambda *_: None)
+    assert made == ["quick"] * 3

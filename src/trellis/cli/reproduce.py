@@ -10,12 +10,14 @@ import typer
 from trellis.cli.command import example, out, print_json, progress
 
 EPILOG = example(
-    "trellis reproduce vcube-ps --out out/vcube-ps", "trellis reproduce vcube-ps --figure fig4a --figure table1"
+    "trellis reproduce vcube-ps --out out/vcube-ps",
+    "trellis reproduce vcube-ps --figure fig4a --figure table1",
+    "trellis reproduce tno --out out/tno",
 )
 
 
 def command(
-    paper: Annotated[str, typer.Argument(metavar="PAPER", help="Which paper: vcube-ps.")],
+    paper: Annotated[str, typer.Argument(metavar="PAPER", help="Which paper: vcube-ps or tno.")],
     figure: Annotated[
         list[str] | None, typer.Option(metavar="ID", help="Only this figure, as fig4a or table1; may be repeated.")
     ] = None,
@@ -46,7 +48,7 @@ def command(
         bar(0, "starting Spark")
         spark = session(master)
         outcomes = reproduce(
-            spark, chosen, size, out_dir, lambda id, done, total: bar(done / total, f"{id}: {done} of {total} runs")
+            spark, chosen, size, out_dir, lambda id, done, total: bar(done / total, f"{id}: {done} of {total} done")
         )
     claims = claims_json(paper, size, outcomes)
     put(out_dir / "claims.json", claims)

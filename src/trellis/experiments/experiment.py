@@ -4,15 +4,25 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from trellis.experiments.chart import Chart
 from trellis.experiments.claim import Claim, Verdict, judge
 from trellis.experiments.rows import Rows
 from trellis.scenario.grid import Grid
 
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
 Scale = Literal["quick", "paper"]
 SCALES: tuple[Scale, ...] = ("quick", "paper")
+
+
+class Table(NamedTuple):
+    """Rows that no sweep of scenarios makes. Figures that share one name the same."""
+
+    name: str
+    rows: Callable[[SparkSession, Scale], Rows]  # each has run, settings and sent, as a row of a sweep
 
 
 class Experiment(NamedTuple):
@@ -23,6 +33,7 @@ class Experiment(NamedTuple):
     grids: Callable[[Scale], list[Grid]]  # figures that share runs name the same grid
     claims: list[Claim]
     charts: Callable[[Rows], list[Chart]]
+    tables: tuple[Table, ...] = ()
 
 
 class Outcome(NamedTuple):
@@ -38,12 +49,13 @@ class Outcome(NamedTuple):
 def outcome(experiment: Experiment, rows: Rows, scale: Scale) -> Outcome:
     verdicts = [judge(experiment.id, claim, rows, scale) for claim in experiment.claims]
     packets = {row["run"]: sum(row["sent"].values()) for row in rows}
-    return Outcome(experiment, verdicts, experiment.charts(rows), packets, ran(experiment.grids(scale)))
+    return Outcome(experiment, verdicts, experiment.charts(rows), packets, ran(experiment, rows, scale))
 
 
-def ran(grids: list[Grid]) -> str:
+def ran(experiment: Experiment, rows: Rows, scale: Scale) -> str:
     """How much this scale runs, in one line."""
-    return ", ".join(
+    grids = [
         f"{math.prod(map(len, grid.axes.values())) * max(1, len(grid.variants))} points x {grid.repetitions}"
-        for grid in grids
-    )
+        for grid in experiment.grids(scale)
+    ]
+    return ", ".join([*grids, f"{len(rows)} rows"] if experiment.tables else grids)

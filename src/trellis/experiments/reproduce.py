@@ -1,7 +1,8 @@
 """Run the experiments of a paper: their grids as sweeps, their rows to verdicts.
 
 Promises: one sweep directory per grid, so that what was interrupted goes on where it was, and figures that share runs
-          share them. A run that failed is not passed over: it ends the reproduction with its error.
+          share them. A table is kept whole beside them, and made anew by other code. A run that failed is not passed
+          over: it ends the reproduction with its error.
 """
 
 from __future__ import annotations
@@ -10,10 +11,14 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import msgspec
+
 from trellis.errors import PipelineError
-from trellis.experiments.experiment import Experiment, Outcome, Scale, outcome
+from trellis.experiments.experiment import Experiment, Outcome, Scale, Table, outcome
 from trellis.experiments.rows import Rows, plain
 from trellis.pipeline import tables
+from trellis.pipeline.code import fingerprint
+from trellis.pipeline.session import in_one_line
 from trellis.pipeline.sweep import sweep
 from trellis.scenario.grid import Grid, points
 
@@ -30,20 +35,55 @@ def reproduce(
     """Every experiment, in order."""
     grids = {grid.name: grid for experiment in experiments for grid in experiment.grids(scale)}
     total = sum(len(points(grid)) for grid in grids.values())
+    computed = {table.name for experiment in experiments for table in experiment.tables}
+    total += len(computed)
     done: dict[str, Rows] = {}
+    made: dict[str, Rows] = {}
 
     def rows_for(figure: str, grid: Grid) -> Rows:
         if grid.name not in done:
-            before = sum(map(len, done.values()))
+            before = sum(map(len, done.values())) + len(made)
             place = out / SWEEPS / scale / grid.name
             done[grid.name] = swept(spark, grid, place, lambda now: progress(figure, before + now, total))
         return done[grid.name]
 
+    def rows_of(figure: str, table: Table) -> Rows:
+        if table.name not in made:
+            progress(figure, sum(map(len, done.values())) + len(made), total)
+            made[table.name] = kept(spark, table, scale, out / SWEEPS / scale / f"{table.name}.json")
+        return made[table.name]
+
     found = []
     for experiment in experiments:
         rows = [row for grid in experiment.grids(scale) for row in rows_for(experiment.id, grid)]
+        rows += [row for table in experiment.tables for row in rows_of(experiment.id, table)]
         found.append(outcome(experiment, rows, scale))
     return found
+
+
+class Made(msgspec.Struct, frozen=True):
+    """What the file of a table has."""
+
+    code: str
+    rows: Rows
+
+
+def kept(spark: SparkSession, table: Table, scale: Scale, place: Path) -> Rows:
+    """The rows of a table, from its file if this code wrote it."""
+    code = fingerprint("pipeline", "experiments")
+    try:
+        before = msgspec.json.decode(place.read_bytes(), type=Made)
+        if before.code == code:
+            return before.rows
+    except (OSError, msgspec.MsgspecError, UnicodeError):  # there is none, or not a whole one
+        pass
+    with in_one_line(f"table {table.name}"):
+        told = msgspec.json.encode(Made(code, table.rows(spark, scale)))
+    place.parent.mkdir(parents=True, exist_ok=True)
+    aside = place.with_name(f".{place.name}")
+    aside.write_bytes(told)
+    aside.rename(place)
+    return msgspec.json.decode(told, type=Made).rows
 
 
 def swept(spark: SparkSession, grid: Grid, place: Path, progress: Callable[[int], None]) -> Rows:

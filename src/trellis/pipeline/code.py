@@ -13,11 +13,11 @@ from importlib.resources.abc import Traversable
 ROOMS = ("protocols", "scenario", "trace", "sim", "audit", "metrics")
 
 
-def fingerprint() -> str:
-    """Of the vocabulary and of everything that runs and measures a scenario."""
+def fingerprint(*more: str) -> str:
+    """Of the vocabulary and of everything that runs and measures a scenario; and of more rooms."""
     package = resources.files("trellis")
     files = {entry.name: entry.read_bytes() for entry in package.iterdir() if entry.name.endswith(".py")}
-    for room in ROOMS:
+    for room in (*ROOMS, *more):
         files |= sources(package / room, room)
     hasher = hashlib.sha256()
     for name in sorted(files):

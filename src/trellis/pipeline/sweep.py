@@ -29,7 +29,18 @@ from trellis.pipeline.code import fingerprint
 from trellis.pipeline.runs import RUNS, TRACES, Work, finished, part_in, part_of, trace_of, work_off
 from trellis.pipeline.session import brief, cores, in_one_line
 from trellis.scenario.grid import Grid, Point
-from trellis.scenario.model import AtOnce, Burst, Explicit, Fraction, OnceEach, Replies, Scenario, Sessions
+from trellis.scenario.model import (
+    AtOnce,
+    Burst,
+    Explicit,
+    Fraction,
+    OnceEach,
+    Popular,
+    Replies,
+    Requests,
+    Scenario,
+    Sessions,
+)
 from trellis.trace import store
 
 if TYPE_CHECKING:
@@ -168,6 +179,8 @@ def cost(scenario: Scenario) -> float:
             members = wanted.fraction * nodes
         case Sessions():
             members = float(wanted.subscribers)
+        case Popular():
+            members = wanted.each * (nodes - wanted.clients) / wanted.topics
         case Explicit():
             members = max((len(m) for m in wanted.members.values()), default=1) + len(wanted.changes)
     match said:
@@ -175,6 +188,8 @@ def cost(scenario: Scenario) -> float:
             messages = max(1.0, said.publishers * nodes)
         case Replies():
             messages = members
+        case Requests():
+            messages = said.until / said.interval * nodes
         case AtOnce():
             messages = float(said.messages)
         case _:

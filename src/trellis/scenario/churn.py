@@ -9,7 +9,8 @@ from typing import NamedTuple
 from trellis import draw
 from trellis.errors import ScenarioError
 from trellis.events import Subscribe, Unsubscribe
-from trellis.scenario.model import COUNT_MAX, Burst, Explicit, Fraction, Scenario, Sessions
+from trellis.scenario.model import COUNT_MAX, Burst, Explicit, Fraction, Popular, Scenario, Sessions
+from trellis.scenario.popularity import popular
 from trellis.words import NodeId, Time, Topic
 
 Move = tuple[Time, NodeId, Subscribe | Unsubscribe]
@@ -60,6 +61,8 @@ def churn_of(scenario: Scenario) -> Churn:
             standing, changes = burst(scenario, subscriptions)
         case Sessions():
             standing, changes = sessions(scenario, subscriptions)
+        case Popular():
+            standing, changes = popular(scenario, subscriptions), []
         case Explicit():
             standing, changes = explicit(scenario, subscriptions)
     if subscriptions.announce:

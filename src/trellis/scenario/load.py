@@ -18,7 +18,7 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
 import msgspec
 
-from trellis import protocols
+from trellis import draw, protocols
 from trellis.errors import ScenarioError
 from trellis.scenario.model import (
     NAME_BYTES_MAX,
@@ -34,6 +34,7 @@ from trellis.scenario.model import (
     Script,
     Section,
     Sever,
+    Sites,
 )
 
 FILE_BYTES_MAX = 64 << 20
@@ -157,6 +158,8 @@ def check(scenario: Scenario) -> None:
             if 0 in row[:r] or 0 in row[r + 1 :]:
                 c = next(c for c, cell in enumerate(row) if cell == 0 and c != r)
                 raise ScenarioError(f"network.rows.{r}.{c} = 0: a packet takes time; only the diagonal may be 0")
+    if isinstance(network, Sites):
+        check_sites(scenario, network)
     low, high = getattr(network, "low", 0), getattr(network, "high", 0)
     if low > high:
         raise ScenarioError(f"network.low = {low}: above network.high = {high}; low must not exceed high")
@@ -166,6 +169,20 @@ def check(scenario: Scenario) -> None:
         raise ScenarioError(
             f"network.fifo = False: {layer} relies on links on which no packet overtakes another; "
             f"leave it true, or use {way_out}"
+        )
+
+
+def check_sites(scenario: Scenario, network: Sites) -> None:
+    for name in ("short", "long"):
+        mean, spread = getattr(network, name), getattr(network, f"{name}_spread")
+        if draw.bell(0, mean, spread) < 1:
+            raise ScenarioError(
+                f"network.{name}_spread = {spread}: with network.{name} = {mean} a packet could take no time; "
+                f"use at most {(mean - 1) * 37_837 // 131_070}"
+            )
+    if network.servers > scenario.nodes.count:
+        raise ScenarioError(
+            f"network.servers = {network.servers}: there are {scenario.nodes.count} nodes; use at most that"
         )
 
 
@@ -180,6 +197,8 @@ def check_faults(scenario: Scenario) -> None:
     protocols.check_survives(scenario.stack.overlay)
     if not scenario.stack.options().get("repair"):
         raise ScenarioError("faults without stack.repair: what breaks is made up for after that time; set it, say 100")
+    if waits := scenario.waits():
+        raise ScenarioError(f"faults with {waits}: what waits there knows no faults yet; leave it out")
     count = scenario.nodes.count
     for n, fault in enumerate(scenario.faults.events):
         for key in ("node", "other"):

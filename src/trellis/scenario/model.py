@@ -47,6 +47,7 @@ class StackSpec(Section, frozen=True):
     desks: Annotated[int, Meta(ge=1, le=64)] | UnsetType = UNSET  # total: at how many nodes topics have their managers
     across: Annotated[int, Meta(ge=0, le=1)] | UnsetType = UNSET  # total: 1 for causal order across topics
     retry: Moment | UnsetType = UNSET  # total: how long until what is not answered is asked again; 0 or unset: never
+    block: Moment | UnsetType = UNSET  # total: topic tN has its manager at desk N / block; 0 or unset: by a draw
 
     def options(self) -> dict[str, int]:
         given = {name: getattr(self, name) for name in self.__struct_fields__ if name not in ("overlay", "ordering")}
@@ -104,7 +105,18 @@ class Burst(Section, frozen=True, tag_field="kind", tag="burst"):
     announce: bool = False
 
 
-Subscriptions = Fraction | Explicit | Sessions | Burst
+class Popular(Section, frozen=True, tag_field="kind", tag="popular"):
+    """Every client subscribes to as many topics, drawn by a power law from the start; see scenario/popularity.py."""
+
+    topics: Annotated[int, Meta(ge=1, le=TOPICS_MAX)]
+    each: Count  # topics of a client, all different
+    exponent: Annotated[float, Meta(ge=0.0, le=64.0)]  # of the law's density: the weight of rank r is r ** -exponent
+    clients: Node = 0  # nodes from this one on are clients; those before only serve
+    near: bool = False  # each site has a ranking of its own, that begins with the topics of its share
+    announce: bool = False
+
+
+Subscriptions = Fraction | Explicit | Sessions | Burst | Popular
 
 
 # Workload: who says what, when.
@@ -141,6 +153,14 @@ class Topics(Section, frozen=True, tag_field="kind", tag="topics"):
     exponent: Annotated[float, Meta(ge=0.0, le=64.0)] = 0.825
 
 
+class Requests(Section, frozen=True, tag_field="kind", tag="requests"):
+    """The clients of `popular` subscriptions publish, on topics of their own, drawn by the law of those."""
+
+    interval: Span  # mean time between two messages of a client; exponential
+    until: Span  # nobody speaks after this
+    patient: bool = False  # a client waits with its next message until the one before has been handed to the overlay
+
+
 class AtOnce(Section, frozen=True, tag_field="kind", tag="at-once"):
     """One source publishes all its messages at one time."""
 
@@ -163,7 +183,7 @@ class Script(Section, frozen=True, tag_field="kind", tag="explicit"):
     messages: list[Publication]
 
 
-Workload = OnceEach | Periodic | Replies | Topics | AtOnce | Script
+Workload = OnceEach | Periodic | Replies | Topics | Requests | AtOnce | Script
 
 
 # Network: how long a packet takes.
@@ -193,11 +213,30 @@ class Matrix(Section, frozen=True, tag_field="kind", tag="matrix"):
     service: Moment = 0
 
 
+class Sites(Section, frozen=True, tag_field="kind", tag="sites"):
+    """Nodes at sites: short links within one, long links between two. Each time is drawn, nearly normal.
+
+    Node n is at site `sites[n % len(sites)]`. The nodes before `servers` take `service` to handle a packet that came,
+    one after the other; what comes meanwhile waits.
+    """
+
+    sites: Annotated[list[Annotated[int, Meta(ge=0, lt=NODES_MAX)]], Meta(min_length=1, max_length=NODES_MAX)]
+    short: Span
+    long: Span
+    short_spread: Moment = 0  # standard deviation
+    long_spread: Moment = 0
+    servers: Node = 0
+    service: Moment = 0
+
+    def site(self, node: int) -> int:
+        return self.sites[node % len(self.sites)]
+
+
 class Cycles(Section, frozen=True, tag_field="kind", tag="cycles"):
     """Rounds: what is sent in one round arrives in the next; times are round numbers."""
 
 
-Network = Queue | Random | Matrix | Cycles
+Network = Queue | Random | Matrix | Sites | Cycles
 
 
 # Faults: what breaks, and for how long.
@@ -270,9 +309,15 @@ class Scenario(Section, frozen=True):
     def with_seed(self, seed: int) -> Scenario:
         return msgspec.structs.replace(self, seed=seed)
 
+    def waits(self) -> str:
+        """The key by which packets wait at a server, or clients for themselves; empty if nothing does."""
+        if isinstance(self.network, Sites) and self.network.service:
+            return "network.service"
+        return "workload.patient" if isinstance(self.workload, Requests) and self.workload.patient else ""
+
     def topic_names(self) -> list[Topic]:
         match self.subscriptions:
-            case Fraction():
+            case Fraction() | Popular():
                 return [f"t{n}" for n in range(self.subscriptions.topics)]
             case Explicit():
                 named = [*self.subscriptions.members, *(change.topic for change in self.subscriptions.changes)]
@@ -297,15 +342,18 @@ __all__ = [
     "OnceEach",
     "Pause",
     "Periodic",
+    "Popular",
     "Publication",
     "Queue",
     "Random",
     "Replies",
+    "Requests",
     "Scenario",
     "Script",
     "Section",
     "Sessions",
     "Sever",
+    "Sites",
     "StackSpec",
     "Subscriptions",
     "Time",

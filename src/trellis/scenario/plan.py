@@ -21,10 +21,12 @@ from trellis.scenario.model import (
     OnceEach,
     Periodic,
     Replies,
+    Requests,
     Scenario,
     Script,
     Topics,
 )
+from trellis.scenario.popularity import requests
 from trellis.words import NodeId, Time, Topic
 
 
@@ -76,6 +78,8 @@ def publications(scenario: Scenario, churn: Churn) -> tuple[list[Action], Discus
             return periodic(scenario, scenario.workload, churn), None
         case Topics():
             return topics(scenario, scenario.workload, churn), None
+        case Requests():
+            return [Action(*said) for said in requests(scenario, scenario.workload)], None
         case AtOnce():
             return at_once(scenario, scenario.workload, churn), None
         case Replies():

@@ -11,6 +11,7 @@ from trellis.scenario.model import Cycles, Faults, Scenario
 from trellis.sim.cycles import CycleHost
 from trellis.sim.faults import FaultyHost
 from trellis.sim.host import BUILD, Host, Progress
+from trellis.sim.waiting import WaitingHost
 from trellis.trace.table import Trace
 
 ENGINES = ("reference",)
@@ -54,4 +55,6 @@ def run(
 def host_of(scenario: Scenario) -> type[Host]:
     if isinstance(scenario.network, Cycles):
         return CycleHost
-    return FaultyHost if isinstance(scenario.faults, Faults) else Host
+    if isinstance(scenario.faults, Faults):
+        return FaultyHost
+    return WaitingHost if scenario.waits() else Host

@@ -8,7 +8,7 @@ Promises: a packet's time depends on the seed, the link and the sender's own cou
 from __future__ import annotations
 
 from trellis import draw
-from trellis.scenario.model import Matrix, Queue, Random, Scenario
+from trellis.scenario.model import Matrix, Queue, Random, Scenario, Sites
 from trellis.words import NodeId, Time
 
 
@@ -60,6 +60,24 @@ class Measured(Line):
         return leaves, leaves + self.rows[sender][to], number
 
 
+class Apart(Line):
+    """Sites: a time drawn for each packet, by whether it stays at its site. None overtakes another one of its link."""
+
+    def __init__(self, count: int, spec: Sites, seed: int) -> None:
+        super().__init__(count, 0, 0)
+        self.site = [spec.site(node) for node in range(count)]
+        self.near, self.far = (spec.short, spec.short_spread), (spec.long, spec.long_spread)
+        self.seed = seed
+        self.last: dict[tuple[NodeId, NodeId], Time] = {}
+
+    def times(self, now: Time, sender: NodeId, to: NodeId) -> tuple[Time, Time, int]:
+        leaves, _, number = super().times(now, sender, to)
+        mean, spread = self.near if self.site[sender] == self.site[to] else self.far
+        arrives = leaves + draw.bell(draw.draw(self.seed, draw.LATENCY, sender, to, number), mean, spread)
+        arrives = self.last[sender, to] = max(arrives, self.last.get((sender, to), 0))
+        return leaves, arrives, number
+
+
 def network_of(scenario: Scenario) -> Line:
     count, spec = scenario.nodes.count, scenario.network
     match spec:
@@ -69,5 +87,7 @@ def network_of(scenario: Scenario) -> Line:
             return Drawn(count, spec, scenario.seed)
         case Matrix():
             return Measured(count, spec)
+        case Sites():
+            return Apart(count, spec, scenario.seed)
         case _:
             return Line(count, 0, 1)  # rounds: a packet arrives in the next one

@@ -13,6 +13,7 @@ Departs:  a message may be delivered when all entries of its timestamp are at or
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections import deque
 from typing import ClassVar
 
@@ -40,15 +41,15 @@ class Total(Ordering):
     audits = ("creation", "duplicate", "uninvited", "fifo", "total", "lost", "stuck")
     audits_more: ClassVar[dict[str, tuple[str, ...]]] = {"across": ("across",)}
     needs = frozenset({START_CUT, GAPLESS})
-    options: ClassVar[dict[str, int]] = {"desks": 3, "copies": 1, "grows": 0, "across": 0, "retry": 0}
+    options: ClassVar[dict[str, int]] = {"desks": 3, "block": 0, "copies": 1, "grows": 0, "across": 0, "retry": 0}
     packets = WIRE
     rule = SAFE
 
-    def __init__(self, place: Place, desks: int, copies: int, grows: int, across: int, retry: int) -> None:
+    def __init__(self, place: Place, desks: int, block: int, copies: int, grows: int, across: int, retry: int) -> None:
         super().__init__(place)
         self.across = bool(across)
         self.retry = retry
-        self.desks = Desks(min(desks, place.size))
+        self.desks = Desks(min(desks, place.size), block=block)
         self.reached: dict[NodeId, None] = {} if place.alone else dict.fromkeys(range(place.size))
         self.lives: dict[NodeId, int] = {}  # the newest incarnation that I met
         self.away: dict[NodeId, Time] = {}  # since when nobody answers there
@@ -193,7 +194,7 @@ class Total(Ordering):
         self.ask()
 
     def line_up(self, topic: Topic, last: int) -> None:
-        if self.unasked and self.unasked[-1][0] == topic:
+        if self.unasked and self.unasked[-1][0] == topic and not self.across:  # one may be here, and the other not yet
             self.unasked.pop()
         self.unasked.append((topic, last))
 
@@ -440,4 +441,4 @@ class PerTopic(Total):
 
 def number_of(message: Message) -> int:
     """Its place on its own topic."""
-    return message.stamp[0][1]
+    return message.stamp[bisect_left(message.stamp, (message.id.topic,))][1]

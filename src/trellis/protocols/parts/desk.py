@@ -74,13 +74,18 @@ class Desk:
     def snapshot(self) -> State:
         """All that I know, for somebody who must know it too."""
         subscriptions = [(who, tuple(sorted(topics))) for who, topics in self.groups.subscriptions.items()]
-        return copied(msgspec.structs.replace(self.state, subscriptions=subscriptions))
+        groups = {topic: tuple(sorted(others)) for topic, others in self.groups.kept.items() if others}
+        return copied(msgspec.structs.replace(self.state, subscriptions=subscriptions, groups=groups))
 
     def install(self, state: State) -> None:
-        self.state = copied(msgspec.structs.replace(state, subscriptions=[]))
+        self.state = copied(msgspec.structs.replace(state, subscriptions=[], groups={}))
         self.groups, self.shares = Groups(self.groups.rule), {}
         for who, topics in state.subscriptions:
             self.groups.change(who, frozenset(topics))
+        for topic, others in state.groups.items():
+            for other in others:
+                self.groups.keep(topic, other)
+        self.groups.groups.clear()
 
     def stand(self, topic: Topic, members: tuple[NodeId, ...]) -> None:
         """They have subscribed since before the run."""

@@ -7,6 +7,10 @@ Departs:  T10. Definition 1 orders each two topics for themselves. A subscriber 
           neighbours of a ring with somebody else, and the diagonals with nobody, may be asked for a ring of four
           messages, each before the next. So a topic that only one subscription shares is in the group (SAFE) if that
           subscription has at least four topics: three have no diagonals. Both topics' managers see that alike.
+          T17. Who leaves a topic has got what it got: two topics that were a group stay one (SAFE) as long as a single
+          subscription has both. Else that one may get what came before the leaving after what came later.
+          Whoever knows all subscriptions, as a desk does, can do with less (RINGS): such a topic is in the group only
+          if a ring of pairs that others share, within that subscription, runs through both.
 """
 
 from __future__ import annotations
@@ -18,8 +22,8 @@ from trellis import draw
 from trellis.words import Origin, Topic
 
 # Who is in the group of a topic besides itself: what two subscriptions share with it; that, and what one of at least
-# four topics does; what any subscription does; nobody.
-PRINTED, SAFE, WIDE, ALONE = "printed", "safe", "wide", "alone"
+# four topics does; what any subscription does; nobody; what two share, and what is on a ring of those in one.
+PRINTED, SAFE, WIDE, ALONE, RINGS = "printed", "safe", "wide", "alone", "rings"
 RING = 4  # topics
 
 
@@ -39,6 +43,9 @@ class Groups:
         self.subscriptions: dict[Origin, frozenset[Topic]] = {}
         self.holders: dict[Topic, dict[Origin, None]] = {}  # by topic; in the order in which they came
         self.groups: dict[Topic, frozenset[Topic]] = {}  # as far as they were asked for since the last change
+        self.blocks: dict[Origin, list[frozenset[Topic]]] = {}  # RINGS, by subscriber: the same
+        self.both: Counter[frozenset[Topic]] = Counter()  # how many subscriptions hold two topics
+        self.kept: dict[Topic, set[Topic]] = {}  # SAFE: who is in the group of a topic, besides itself
 
     def change(self, subscriber: Origin, topics: frozenset[Topic]) -> None:
         """From now on this is what it subscribes to; without topics it is forgotten."""
@@ -53,13 +60,53 @@ class Groups:
             self.holders.setdefault(topic, {})[subscriber] = None
         for topic in before | topics:
             self.groups.pop(topic, None)
+        if self.rule in (RINGS, SAFE):
+            self.count(before, topics)
 
     def of(self, topic: Topic) -> frozenset[Topic]:
         """SG_T."""
         group = self.groups.get(topic)
-        if group is None:
-            group = self.groups[topic] = group_of(topic, self.held(topic), self.rule)
+        if group is None and self.rule == SAFE:
+            group = self.groups[topic] = frozenset({topic, *self.kept.get(topic, ())})
+        elif group is None:
+            group = group_of(topic, self.held(topic), self.rule)
+            if self.rule == RINGS:
+                rings = [block for holder in self.holders.get(topic, ()) for block in self.rings(holder)]
+                group = group.union(*(block for block in rings if topic in block))
+            self.groups[topic] = group
         return group
+
+    def rings(self, subscriber: Origin) -> list[frozenset[Topic]]:
+        """Topics of a subscription that a ring of pairs runs through which others share too."""
+        if subscriber not in self.blocks:
+            mine = sorted(self.subscriptions[subscriber])
+            near = {one: [two for two in mine if one != two and self.both[frozenset((one, two))] >= 2] for one in mine}
+            self.blocks[subscriber] = [block for block in blocks(near) if len(block) >= RING]
+        return self.blocks[subscriber]
+
+    def count(self, before: frozenset[Topic], now: frozenset[Topic]) -> None:
+        """One subscription changed. What it shares may close rings of others, or open them; what it shared stays in the
+        group (T17) until nobody has both.
+        """
+        new = pairs_of(now - before, now)
+        self.both.update(new)
+        for pair in pairs_of(now, now) if len(now) >= RING > len(before) else new:
+            if self.both[pair] >= 2 or len(now) >= RING:
+                self.keep(*pair)
+        for pair in pairs_of(before - now, before):
+            self.both[pair] -= 1
+            if not self.both[pair]:
+                del self.both[pair]
+                one, two = pair
+                self.kept.get(one, set()).discard(two)
+                self.kept.get(two, set()).discard(one)
+        if self.rule == RINGS:
+            self.groups.clear()
+            self.blocks.clear()
+
+    def keep(self, one: Topic, two: Topic) -> None:
+        self.kept.setdefault(one, set()).add(two)
+        self.kept.setdefault(two, set()).add(one)
 
     def held(self, topic: Topic) -> list[frozenset[Topic]]:
         """The subscriptions that hold a topic."""
@@ -79,19 +126,56 @@ def group_of(topic: Topic, subscriptions: list[frozenset[Topic]], rule: str) -> 
     return frozenset(group)
 
 
+def pairs_of(some: frozenset[Topic], topics: frozenset[Topic]) -> set[frozenset[Topic]]:
+    """Two topics of which one is among these."""
+    return {frozenset((one, two)) for one in some for two in topics if one != two}
+
+
+def blocks(near: Mapping[Topic, list[Topic]]) -> list[frozenset[Topic]]:
+    """The parts of a graph that no vertex cuts in two (Hopcroft, Tarjan 1973): a ring lies within one of them."""
+    found: list[frozenset[Topic]] = []
+    depth: dict[Topic, int] = {}
+    low: dict[Topic, int] = {}
+    seen: list[Topic] = []
+
+    def visit(topic: Topic, above: Topic | None) -> None:
+        depth[topic] = low[topic] = len(depth)
+        seen.append(topic)
+        for other in near[topic]:
+            if other not in depth:
+                visit(other, topic)
+                low[topic] = min(low[topic], low[other])
+                if low[other] >= depth[topic]:
+                    at = seen.index(other)
+                    found.append(frozenset([topic, *seen[at:]]))
+                    del seen[at:]
+            elif other != above:
+                low[topic] = min(low[topic], depth[other])
+
+    for topic in near:
+        if topic not in depth:
+            visit(topic, None)
+            seen.clear()
+    return found
+
+
 class Desks:
     """Where the managers of all topics sit. The rank of a topic: by its desk, then by its name.
 
     So whatever climbs the rank visits a desk once, and all stages of a desk are one step. Unless it is told, a topic is
     at the desk that wins the draw for its name: of more desks, a few topics move to the new ones and none elsewhere.
+    With blocks, those whose names end in a number come in blocks of so many: the first at desk 0, the next at desk 1.
     """
 
-    def __init__(self, count: int, told: Mapping[Topic, int] | None = None) -> None:
+    def __init__(self, count: int, told: Mapping[Topic, int] | None = None, block: int = 0) -> None:
         self.count = count
         self.homes: dict[Topic, int] = dict(told or {})
+        self.block = block
 
     def of(self, topic: Topic) -> int:
         home = self.homes.get(topic)
+        if home is None and self.block and (number := number_in(topic)) is not None:
+            home = self.homes[topic] = min(number // self.block, self.count - 1)
         if home is None:
             key = draw.key_of(topic)
             home = max(range(self.count), key=lambda desk: draw.draw(0, draw.DESK, key, desk))
@@ -105,3 +189,9 @@ class Desks:
     def path(self, topics: Iterable[Topic], below: int) -> tuple[int, ...]:
         """The desks of these topics that come after a desk on the way up."""
         return tuple(sorted({desk for desk in map(self.of, topics) if desk < below}, reverse=True))
+
+
+def number_in(topic: Topic) -> int | None:
+    """The number with which a name ends."""
+    digits = topic[len(topic.rstrip("0123456789")) :]
+    return int(digits) if digits.isascii() and digits else None

@@ -53,7 +53,7 @@ class Line:
             self.first = id.seq + said.count
             while self.asks and self.asks[0] < self.first:
                 self.asks.popleft()
-            yield Message(id, said.payload, (), said.count, said.awaited, (own, *run.entries))
+            yield Message(id, said.payload, (), said.count, said.awaited, tuple(sorted((own, *run.entries))))
 
     def run(self) -> Stamped | None:
         """Where the oldest has its number from; what lies before it is over."""

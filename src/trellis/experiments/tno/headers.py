@@ -1,0 +1,170 @@
+"""Header bytes per delivered event, before and after deltas per link.
+
+Source:   ours, in the setting of TNO Figure 7 at 10 topics a client; the paper counts entries and ships all of them.
+"""
+
+from __future__ import annotations
+
+import zlib
+from bisect import bisect_right
+from itertools import accumulate
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from trellis import draw
+from trellis.experiments.chart import Chart, Series
+from trellis.experiments.claim import Claim
+from trellis.experiments.experiment import Experiment, Scale, Table
+from trellis.experiments.rows import Row, Rows, average, pick, ratio
+from trellis.experiments.tno.fig7 import CLIENTS
+from trellis.experiments.tno.stamping import RULE, SHAPE, SHAPES, TOPICS
+from trellis.metrics.summary import Interval
+from trellis.protocols.parts.deltas import Restorer, Shortener, only
+from trellis.protocols.parts.groups import PRINTED, SAFE, Groups
+from trellis.words import Stamp
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+EACH_CLIENT = 10
+LINK, EVENTS = "link", "events"
+CLIENT, TRUNK = "client", "trunk"
+PLAIN, ZLIB, DELTAS, WANTED = "plain", "zlib", "deltas", "deltas, wanted"
+BEFORE = 1_000_000  # events published before the first that is measured: numbers have the bytes of a system that runs
+
+
+class Wire:
+    """One link, and what four ways of writing timestamps take on it."""
+
+    def __init__(self, wanted: frozenset[str]) -> None:
+        self.wanted = wanted  # the topics of those at its other end
+        self.bytes = dict.fromkeys((PLAIN, ZLIB, DELTAS, WANTED), 0)
+        self.carried = 0
+        self.whole, self.part = Shortener(), Shortener()
+        self.other_whole, self.other_part = Restorer(), Restorer()
+        self.stream = zlib.compressobj(1)
+
+    def carry(self, topic: str, stamp: Stamp, plain: bytes) -> None:
+        self.carried += 1
+        self.bytes[PLAIN] += len(plain)
+        self.bytes[ZLIB] += len(self.stream.compress(plain)) + len(self.stream.flush(zlib.Z_SYNC_FLUSH))
+        self.bytes[DELTAS] += self.over(self.whole, self.other_whole, topic, stamp)
+        self.bytes[WANTED] += self.over(self.part, self.other_part, topic, only(stamp, self.wanted))
+
+    def over(self, here: Shortener, there: Restorer, topic: str, stamp: Stamp) -> int:
+        sent = here.shorten(topic, stamp)
+        if there.restore(topic, sent) != stamp:
+            raise AssertionError(f"event {self.carried} on {topic}: not what was sent")
+        return len(sent)
+
+
+def rows_of(shape: float, rule: str, kind: str, events: tuple[int, ...], links: int) -> Rows:
+    """Events one after the other, numbered at one place; links know nothing at first. One row after each count."""
+    weights = draw.zipf_weights(TOPICS, 1 + shape)
+    names = [f"t{rank}" for rank in range(TOPICS)]
+    interests = [
+        frozenset(names[rank] for rank in draw.interests(0, client, weights, EACH_CLIENT)) for client in range(CLIENTS)
+    ]
+    groups = Groups(rule)
+    for client, topics in enumerate(interests):
+        groups.change((client, 0), topics)
+    chosen = draw.sample(0, draw.SUBSCRIBERS, range(CLIENTS), links)
+    wires = [Wire(frozenset(names))] if kind == TRUNK else [Wire(interests[client]) for client in chosen]
+    sorted_groups = {name: sorted(groups.of(name)) for name in names}
+    upto = list(accumulate(weights))
+    numbers = {name: BEFORE * weight // upto[-1] for name, weight in zip(names, weights, strict=True)}
+    found = []
+    for event in range(events[-1]):
+        topic = names[bisect_right(upto, draw.draw(0, draw.TOPIC, event) % upto[-1])]
+        numbers[topic] += 1
+        hearing = [wire for wire in wires if topic in wire.wanted]
+        if hearing:
+            stamp = tuple((name, numbers[name]) for name in sorted_groups[topic])
+            plain = msgspec.msgpack.encode(stamp)
+            for wire in hearing:
+                wire.carry(topic, stamp, plain)
+        if event + 1 in events:
+            found.append(row_of({SHAPE: shape, RULE: rule, LINK: kind, EVENTS: event + 1}, wires))
+    return found
+
+
+def row_of(settings: Row, wires: list[Wire]) -> Row:
+    carried = sum(wire.carried for wire in wires)
+    return {
+        "run": " ".join(map(str, settings.values())),
+        "settings": settings,
+        "sent": {},
+        "carried": carried,
+        "bytes": {way: sum(wire.bytes[way] for wire in wires) / max(1, carried) for way in wires[0].bytes},
+    }
+
+
+def rows(spark: SparkSession, scale: Scale) -> Rows:
+    counts, links = ((1000, 10_000, 100_000), 100) if scale == "paper" else ((1000, 10_000), 4)
+    work = [
+        (shape, rule, kind, counts, links)
+        for kind in (CLIENT, TRUNK)
+        for shape in reversed(SHAPES)
+        for rule in (SAFE, PRINTED)
+    ]
+    return list(spark.sparkContext.parallelize(work, len(work)).flatMap(lambda each: rows_of(*each)).collect())
+
+
+def size(rows: Rows, shape: float, rule: str, kind: str, way: str) -> Interval | None:
+    """Bytes per event on such a link, at the largest number of events that was run."""
+    chosen = pick(rows, {SHAPE: shape, RULE: rule, LINK: kind})
+    most = max((row["settings"][EVENTS] for row in chosen), default=0)
+    return average(pick(chosen, {EVENTS: most}), lambda row: row["bytes"][way])
+
+
+def gain(rows: Rows, shape: float, rule: str, kind: str, way: str) -> Interval | None:
+    return ratio(size(rows, shape, rule, kind, PLAIN), size(rows, shape, rule, kind, way))
+
+
+def charts(rows: Rows) -> list[Chart]:
+    found = []
+    for kind, title in (
+        (CLIENT, "the link of a client, which brings its 10 topics"),
+        (TRUNK, "a link that carries all"),
+    ):
+        series = []
+        for color, way in ((2, PLAIN), (3, ZLIB), (0, DELTAS), (1, WANTED)):
+            bars = {
+                f"{shape} {rule}": size(rows, shape, rule, kind, way) for shape in SHAPES for rule in (PRINTED, SAFE)
+            }
+            series.append(Series(way, {name: bar for name, bar in bars.items() if bar is not None}, False, color))
+        events = max((row["settings"][EVENTS] for row in rows), default=0)
+        note = f"{events:,} events;  links know nothing at first; `zlib` is one stream per link, flushed each time."
+        found.append(Chart(f"Header bytes per event: {title}", "bars", "", "bytes", series, log_y=True, note=note))
+    return found
+
+
+EXPERIMENT = Experiment(
+    id="headers",
+    title="Header bytes per delivered event",
+    source="Not in the paper; the setting of Fig. 7 at 10 topics a client",
+    about="Events are published by the law of Figure 7 and carry their timestamps over links: to clients (a sample of "
+    "the 10,000, each with a link that brings its ten topics), or over one link that carries everything. `plain` is "
+    "the timestamp as msgpack; `deltas` are the entries that changed since the last event of that topic on that link "
+    "(src/trellis/protocols/parts/deltas.py; every one is decoded and compared); `deltas, wanted` also leave out "
+    "topics to which nobody at the other end subscribes. A million events went before, so that "
+    "numbers have the length of a running system; links begin without knowledge. The wanted factor of 10 is ours.",
+    grids=lambda scale: [],
+    claims=[
+        Claim(
+            f"wanted, not published: {shape}, {rule}, {link} link: plain over {way}",
+            10.0,
+            lambda rows, shape=shape, rule=rule, link=link, way=way: gain(rows, shape, rule, link, way),  # type: ignore[misc]
+            "x",
+            rule="at least",
+            why="the first event of each topic on a link is sent whole, and most topics are rare",
+        )
+        for link in (CLIENT, TRUNK)
+        for shape in SHAPES
+        for rule in (SAFE, PRINTED)
+        for way in ((DELTAS, WANTED) if link == CLIENT else (DELTAS,))
+    ],
+    charts=charts,
+    tables=(Table("headers", rows),),
+)

@@ -1,0 +1,119 @@
+"""Beside the multistage sequencer: one for everything, and one per topic that nobody keeps in step.
+
+Source:   TNO sections 1 and 2: what a single sequencer costs, and what sequencers without groups do not give.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from trellis.experiments.chart import Chart, Series
+from trellis.experiments.claim import Claim
+from trellis.experiments.experiment import Experiment, Scale, Table
+from trellis.experiments.rows import Rows, average, pick, ratio
+from trellis.experiments.tno.fig9 import TABLE as BY_RATE
+from trellis.experiments.tno.fig9 import at, length, rates
+from trellis.experiments.tno.stamping import DESKS, EACH, LONG, PATIENT, RATE, RULE, SHAPE, SHAPES, SHORT, on_spark
+from trellis.metrics.summary import Interval
+from trellis.protocols.parts.groups import ALONE, PRINTED, RINGS, SAFE
+from trellis.scenario.grid import Grid
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+ORDERING = "stack.ordering"
+CENTRAL = "one for all"
+
+
+def grids(scale: Scale) -> list[Grid]:
+    """Small enough for real deliveries and their audit: 8 clients a site, 10 topics each of 100, over vcube."""
+    base = {
+        "name": "TNO, inversions",
+        "stack": {"overlay": "vcube", "ordering": "total", "desks": 5, "block": 20},
+        "nodes": {"count": 45},
+        "subscriptions": {"kind": "popular", "topics": 100, "each": 10, "exponent": 1.349, "clients": 5, "near": True},
+        "workload": {"kind": "requests", "interval": 100_000, "until": 1_000_000},
+        "network": {"kind": "sites", "sites": [0, 1, 2, 3, 4], "short": SHORT[0], "short_spread": SHORT[1],
+                    "long": LONG[0], "long_spread": LONG[1], "servers": 5, "service": 1000},
+    }  # fmt: skip
+    runs = 20 if scale == "paper" else 3
+    return [Grid(name="inversions", scenario=base, axes={ORDERING: ["total", "per-topic"]}, repetitions=runs)]
+
+
+def rows(spark: SparkSession, scale: Scale) -> Rows:
+    """The central one has the groups of what we ship: at one desk they cost no way."""
+    common = {EACH: 10, PATIENT: True}
+    some = [rate for rate in rates(scale) if scale == "paper" or rate != 2500]
+    points = [{SHAPE: shape, RULE: SAFE, RATE: rate, DESKS: 1} | common for shape in SHAPES for rate in some]
+    points += [{SHAPE: shape, RULE: ALONE, RATE: rate} | common for shape in SHAPES for rate in some]
+    return on_spark(spark, points, *length(scale))
+
+
+def central(rows: Rows, shape: float, rate: int, value: str) -> Interval | None:
+    return average(pick(rows, {SHAPE: shape, RATE: rate, DESKS: 1}), lambda row: row[value])
+
+
+def inversions(rows: Rows, ordering: str) -> Interval | None:
+    return average(pick(rows, {ORDERING: ordering}), lambda row: row["violations"]["total"])
+
+
+def charts(rows: Rows) -> list[Chart]:
+    found = []
+    for value, y in (("latency", "mean, ms"), ("throughput", "timestamps a second")):
+        series = []
+        for color, shape in ((0, 0.901), (1, 0.349)):
+            measured = sorted({row["settings"][RATE] for row in rows if RATE in row["settings"]})
+            for shift, rule in ((0, PRINTED), (4, RINGS), (6, ALONE)):
+                name = {ALONE: "one per topic"}.get(rule, f"multistage, {rule}")
+                points = {rate: found_ for rate in measured if (found_ := at(rows, shape, rate, value, rule))}
+                series.append(Series(f"{shape}, {name}", points, False, color + shift))
+            points = {rate: found_ for rate in measured if (found_ := central(rows, shape, rate, value))}
+            series.append(Series(f"{shape}, {CENTRAL}", points, False, color + 2))
+        found.append(Chart(f"Beside other sequencers: {value}", "lines", "requests a second", y, series))
+    return found
+
+
+EXPERIMENT = Experiment(
+    id="rivals",
+    title="Beside one sequencer for all, and one per topic",
+    source="Not in the paper; its sections 1 and 2 argue about both",
+    about="One sequencer for all is `total` with one desk, at site 1; one per topic is the ordering `per-topic`: no "
+    "groups, so no order between topics. Inversions are what the audit `total` finds in runs with real deliveries: 40 "
+    "clients, 100 topics, 10 each, over `vcube`; both orderings under the same luck.",
+    grids=grids,
+    claims=[
+        Claim(
+            "one per topic: inversions in a run (at least one is wanted)",
+            1.0,
+            lambda rows: inversions(rows, "per-topic"),
+            rule="at least",
+        ),
+        Claim(
+            "multistage, as shipped: inversions in a run", 0.0, lambda rows: inversions(rows, "total"), rule="at most"
+        ),
+        Claim(
+            "0.901, 5,000 a second: multistage (printed) over one for all, timestamps a second",
+            1.0,
+            lambda rows: ratio(at(rows, 0.901, 5000, "throughput"), central(rows, 0.901, 5000, "throughput")),
+            "x",
+            rule="at least",
+        ),
+        Claim(
+            "0.901, 5,000 a second: multistage (as shipped) over one for all, timestamps a second",
+            1.0,
+            lambda rows: ratio(at(rows, 0.901, 5000, "throughput", SAFE), central(rows, 0.901, 5000, "throughput")),
+            "x",
+            rule="at least",
+            why="nearly every timestamp passes the server of site 1",
+        ),
+        Claim(
+            "0.349, 5,000 a second: multistage (printed) over one for all, timestamps a second",
+            1.0,
+            lambda rows: ratio(at(rows, 0.349, 5000, "throughput"), central(rows, 0.349, 5000, "throughput")),
+            "x",
+            rule="at least",
+        ),
+    ],
+    charts=charts,
+    tables=(BY_RATE, Table("rivals", rows)),
+)

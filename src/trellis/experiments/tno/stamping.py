@@ -1,0 +1,187 @@
+"""Runs of the timestamp generation alone: the real desks and publishers of `total`, and nobody who hears the messages.
+
+Source:   TNO sections 5.1 and 5.2: five servers with 200 topic managers each, 1,000 clients, short and long links.
+Promises: a row depends on its settings alone. Packets, queues and timestamps are those of the simulator; what a message
+          does after it has its timestamp (diffusion and delivery) is left out, as in the paper.
+
+**The server's capacity** is a parameter of the model: a server takes SERVICE to handle a packet. The paper has five
+servers that make a little more than 4,000 timestamps a second at most when fed with 5,000 requests: 1,000 requests a
+second each, so 1 ms. It is the same in all runs, and that the peak is where it is, is by fit.
+
+**The clients.** "Under 300 ms up to 10,000 requests a second" and "a peak of 4,000 a second" cannot both be true of
+clients that ask without waiting: the queues of saturated servers grow as long as the run lasts. They fit together if a
+client waits for its timestamp before it asks for the next one: 1,000 clients that get 4,000 timestamps a second have
+each waited 250 ms. So a client is patient, and those that are not are shown beside them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import msgspec
+import numpy as np
+
+from trellis.effects import Effect, Send
+from trellis.events import Event, Standing
+from trellis.experiments.rows import Row, Rows
+from trellis.machine import Machine, Place
+from trellis.protocols.layers import GAPLESS, START_CUT, Overlay, Session
+from trellis.protocols.orderings.total import Total
+from trellis.protocols.parts.desk_packets import Climb, Climbed, Stamped
+from trellis.protocols.parts.groups import ALONE, PRINTED, RINGS, SAFE
+from trellis.protocols.stack import Stack
+from trellis.scenario import from_mapping
+from trellis.scenario.load import check
+from trellis.scenario.model import Scenario
+from trellis.sim import run
+from trellis.trace import Trace
+from trellis.words import Message, NodeId, Packet, Time, Topic
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+SITES, TOPICS, CLIENTS = 5, 1000, 1000
+SERVICE = 1000  # microseconds
+SHORT, LONG = (10_000, 2000), (100_000, 10_000)
+SECOND = 1_000_000
+RULE, SHAPE, RATE, EACH, PATIENT, DESKS = "rule", "shape", "rate", "each", "patient", "desks"
+THOUSANDS = "thousands"  # of subscribed topics
+SHAPES = (0.901, 0.349)
+
+
+class Nowhere(Overlay):
+    """Brings a message to nobody."""
+
+    promise, source = "nothing", "ours: what is measured ends before diffusion"
+    gives = frozenset({START_CUT, GAPLESS})
+
+    def upon_receive(self, sender: NodeId, packet: Packet) -> None:
+        raise AssertionError(f"{packet} from {sender}: nobody spreads anything")
+
+    def upon_standing(self, topic: Topic, members: tuple[NodeId, ...]) -> None: ...
+    def join(self, topic: Topic) -> None: ...
+    def leave(self, topic: Topic) -> None: ...
+    def spread(self, message: Message) -> None: ...
+
+
+class Timed(Total):
+    """Up to the timestamp; what a subscriber does with messages is left out."""
+
+    def upon_arrive(self, session: Session, message: Message) -> None: ...
+
+
+class TimedPrinted(Timed):
+    rule = PRINTED
+
+
+class TimedRings(Timed):
+    rule = RINGS
+
+
+class TimedAlone(Timed):
+    rule = ALONE
+
+
+RULES: dict[str, type[Timed]] = {SAFE: Timed, PRINTED: TimedPrinted, RINGS: TimedRings, ALONE: TimedAlone}
+
+
+class Client(Stack):
+    """Hears only of its own topics: a thousand clients need not be told of a thousand topics each."""
+
+    def step(self, now: Time, event: Event) -> Sequence[Effect]:
+        if type(event) is Standing and self.me not in event.members:
+            return ()
+        return super().step(now, event)
+
+
+class Metered(Stack):
+    """Counts the bytes of the timestamps that leave it: up to other desks, to whoever asked, and back to their home."""
+
+    KINDS: ClassVar[dict[type[Packet], str]] = {Climb: "forwarded", Stamped: "answered", Climbed: "returned"}
+
+    def __init__(self, ordering: Total, overlay: Overlay) -> None:
+        super().__init__(ordering, overlay)
+        self.bytes = dict.fromkeys(self.KINDS.values(), 0)
+
+    def step(self, now: Time, event: Event) -> Sequence[Effect]:
+        effects = super().step(now, event)
+        for effect in effects:
+            if isinstance(effect, Send) and (kind := self.KINDS.get(type(effect.packet))) is not None:
+                packet: Any = effect.packet
+                entries = packet.answer.entries if kind == "returned" else packet.entries
+                self.bytes[kind] += len(msgspec.msgpack.encode(entries))
+        return effects
+
+
+def scenario(point: Row, seconds: float, seed: int) -> Scenario:
+    """A run of so many seconds; nothing is waited for after that."""
+    desks, until = point.get(DESKS, SITES), round(seconds * SECOND)
+    raw = {
+        "name": "TNO section 5",
+        "seed": seed,
+        "stack": {"overlay": "vcube", "ordering": "total", "desks": desks, "block": TOPICS // desks},
+        "nodes": {"count": SITES + CLIENTS},
+        "subscriptions": {"kind": "popular", "topics": TOPICS, "each": point[EACH], "exponent": 1 + point[SHAPE],
+                          "clients": SITES, "near": True},
+        "workload": {"kind": "requests", "interval": CLIENTS * SECOND // point[RATE], "until": until,
+                     "patient": point.get(PATIENT, True)},
+        "network": {"kind": "sites", "sites": list(range(SITES)), "short": SHORT[0], "short_spread": SHORT[1],
+                    "long": LONG[0], "long_spread": LONG[1], "servers": SITES, "service": SERVICE},
+        "end": until,
+    }  # fmt: skip
+    found = from_mapping(raw)
+    check(found)
+    return found
+
+
+def measured(point: Row, seconds: float, seed: int) -> Row:
+    """Run one point. Everything is taken over the second half of the run: what was asked for before fills the links."""
+    asked, servers = scenario(point, seconds, seed), []
+
+    def build(place: Place) -> Machine:
+        options = asked.stack.options()
+        ordering = RULES[point[RULE]](place, **{**Total.options, **options})
+        made = (Metered if place.me < SITES else Client)(ordering, Nowhere(place))
+        if isinstance(made, Metered):
+            servers.append(made)
+        return made
+
+    found = run(asked, build=build)
+    half = round(seconds * SECOND) // 2
+    latencies, entries = waits(found.trace, half)
+    out = [server.bytes["forwarded"] for server in servers]
+    handled = [server.bytes["forwarded"] + server.bytes["answered"] for server in servers]
+    return {
+        "run": f"{asked.fingerprint()} {point[RULE]}",
+        "settings": point | {THOUSANDS: point[EACH] * CLIENTS // 1000, "seed": seed},
+        "sent": packets(found.trace),
+        "latency": float(latencies.mean()) / 1000 if len(latencies) else None,
+        "slowest": float(np.quantile(latencies, 0.99)) / 1000 if len(latencies) else None,
+        "throughput": len(latencies) * SECOND / (round(seconds * SECOND) - half),
+        "entries": float(entries.mean()) if len(entries) else None,
+        "outgoing": [100 * up / max(1, all_) for up, all_ in zip(out, handled, strict=True)],
+        "returned": sum(server.bytes["returned"] for server in servers),
+    }
+
+
+def waits(trace: Trace, since: Time) -> tuple[Any, Any]:
+    """Of the timestamps that came after a time: from the request to the answer, and how many entries."""
+    begun = {(row.source, row.topic, row.seq): row.at for row in trace.of_kind("publish").rows()}
+    done = [row for row in trace.of_kind("spread").rows() if row.at >= since]
+    took = [row.at - begun[row.source, row.topic, row.seq] for row in done]
+    return np.array(took), np.array([row.barrier for row in done])
+
+
+def packets(trace: Trace) -> dict[str, int]:
+    codes, names = trace.of_kind("send").words("packet")
+    return {names[code]: int(count) for code, count in zip(*np.unique(codes, return_counts=True), strict=True)}
+
+
+def on_spark(spark: SparkSession, points: Sequence[Row], seconds: float, seeds: Sequence[int]) -> Rows:
+    """Every point with every seed, each whole in one task, the dearest first."""
+    work = [(point, seed) for point in points for seed in seeds]
+    work.sort(key=lambda each: -each[0][RATE] * each[0][EACH])
+    return list(
+        spark.sparkContext.parallelize(work, len(work)).map(lambda each: measured(each[0], seconds, each[1])).collect()
+    )
