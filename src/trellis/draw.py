@@ -33,10 +33,10 @@ STARTER = 14  # who opens a discussion
 NOTICE = 15  # how long until a broken link is noticed, and until it stands again
 FAULTS = 16  # what goes wrong in a random schedule
 DESK = 17  # at which desk the manager of a topic sits
-CROSSING = 18  # the shape of a random schedule of several topics
+INTEREST = 18  # which topics a client subscribes to
 LOSS = 19  # whether a packet of an ordering is lost
-INTEREST = 21  # which topics a client subscribes to
 FOLLOW_SAMPLE = 20  # who is in a sample of a follow graph
+CROSSING = 21  # the shape of a random schedule of several topics
 
 
 def mix(x: int) -> int:

@@ -50,9 +50,9 @@ def test_the_timestamps_alone_take_no_way_and_those_of_groups_do(small) -> None:
     assert stamping.measured(point(SAFE), 1.0, 1) == safe, "the same run every time"
 
 
-def test_one_server_for_all_makes_no_more_than_its_service_allows(small) -> None:
+def test_one_server_for_all_answers_as_often_as_its_service_allows_and_for_several_messages_at_once(small) -> None:
     found = stamping.measured(point(SAFE, desks=1, rate=10_000, patient=False), 1.0, 1)
-    assert found["throughput"] == pytest.approx(1000, rel=0.02)
+    assert 1000 < found["throughput"] < 5000
 
 
 def test_deltas_are_measured_by_the_real_ends_and_a_wrong_one_is_noticed(small, monkeypatch) -> None:

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import msgspec
 import pytest
 
 from trellis.audit import judge, promises_of
 from trellis.protocols.orderings.total import Total
 from trellis.protocols.parts.desk import Desk
-from trellis.protocols.parts.desk_packets import Change as Asked
 from trellis.protocols.parts.desk_packets import Climb
 from trellis.protocols.parts.groups import PRINTED, Desks
 from trellis.scenario.model import (
@@ -70,7 +67,7 @@ def test_worlds_of_several_topics_differ_in_all_that_can_break_an_order() -> Non
         assert (rooted.subscriptions, rooted.workload) == (world.subscriptions, world.workload)
 
 
-# Planted bugs: what keeps rings away is left out, and the swarm must notice.
+# A planted bug: what keeps rings away is left out.
 
 
 def as_they_come(self: Desk, climb: Climb) -> None:
@@ -79,44 +76,10 @@ def as_they_come(self: Desk, climb: Climb) -> None:
         self.pass_on(climb)
 
 
-def up_to_its_own_desks(self: Desk, change: Asked) -> None:
-    """A subscription goes no higher than the desks of the topics that it has or had."""
-    origin = change.id.origin
-    self.state.changes[origin] = change.version
-    topics = self.groups.subscriptions.get(origin, frozenset()) | set(change.topics)
-    self.begin(change, min(map(self.desks.of, topics)), ())
-
-
-def plant_t9(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_swarm_notices_when_desks_take_climbs_as_they_come(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert tried("vcube", "total", 30).failures == {}
     monkeypatch.setattr(Desk, "upon_climb", as_they_come)
-
-
-def plant_t10(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Total, "rule", PRINTED)
-
-
-def plant_short_subscriptions(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Desk, "upon_change", up_to_its_own_desks)
-
-
-@pytest.mark.parametrize(
-    ("plant", "seed", "schedules", "breaks"),
-    [
-        (plant_t9, 0, 30, "stuck"),  # 38 of 1,000
-        (plant_t10, 640, 40, "stuck"),  # 7 of 1,000, the first is 645
-        (plant_short_subscriptions, 0, 30, "total"),  # rare: 1 of 1,000
-    ],
-)
-def test_the_swarm_notices_what_lets_rings_in(
-    plant: Callable[[pytest.MonkeyPatch], None],
-    seed: int,
-    schedules: int,
-    breaks: str,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    assert tried("vcube", "total", schedules, seed).failures == {}
-    plant(monkeypatch)
-    assert breaks in tried("vcube", "total", schedules, seed).failures
+    assert "stuck" in tried("vcube", "total", 30).failures
 
 
 # Named schedules.
@@ -185,7 +148,7 @@ def test_climbs_whose_ways_part_and_meet_again_do_not_wait_for_each_other() -> N
     assert broken(world(5, taken, [(10, 4, x), (10, 1, y), (12, 3, z)], {(4, 3): 100, (3, 2): 50})) == {}
 
 
-def test_who_has_left_a_topic_agrees_with_others_about_what_it_got_there() -> None:
+def test_who_has_left_a_topic_agrees_with_others_about_what_it_got_there(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nodes 2 and 3 have a and b. Node 3 gets a message on a, leaves a, and gets one on b; at node 2 the first is late.
 
     When the second got its number, node 2 was the only one that had both topics.
@@ -194,4 +157,7 @@ def test_who_has_left_a_topic_agrees_with_others_about_what_it_got_there() -> No
     leaves = [Change(at=30, node=3, topic=a, do="leave")]
     slow = {(1, 2): 1000, (3, 2): 1000}
     taken = {1: [a], 2: [a, b], 3: [a, b], 4: [b]}
-    assert broken(world(1, taken, [(10, 1, a), (100, 4, b)], slow, leaves)) == {}
+    left = world(1, taken, [(10, 1, a), (100, 4, b)], slow, leaves)
+    assert broken(left) == {}
+    monkeypatch.setattr(Total, "rule", PRINTED)
+    assert set(broken(left)) == {"total"}

@@ -190,9 +190,13 @@ def died_out(trace: DataFrame, missing: DataFrame) -> DataFrame:
 
 
 def copies_of(trace: DataFrame) -> DataFrame:
-    """Copies that came, or were there from the publication on (+1), and copies that were dropped on purpose (-1)."""
+    """Copies that came or were brought, or were there from the publication on (+1), and copies that were dropped on purpose (-1)."""
     cells = [*AT_PLACE, "kind", "position", "at"]
-    came = carried(trace, "receive").unionByName(of_kind(trace, "publish")).select(*cells, F.lit(1).alias("copies"))
+    came = (
+        carried(trace, "receive")
+        .unionByName(of_kind(trace, "publish", "fill"))
+        .select(*cells, F.lit(1).alias("copies"))
+    )
     return came.unionByName(of_kind(trace, "skip").select(*cells, F.lit(-1).alias("copies")))
 
 
