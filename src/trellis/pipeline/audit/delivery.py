@@ -190,7 +190,7 @@ def died_out(trace: DataFrame, missing: DataFrame) -> DataFrame:
 
 
 def copies_of(trace: DataFrame) -> DataFrame:
-    """Copies that came or were brought, or were there from the publication on (+1), and copies that were dropped on purpose (-1)."""
+    """Copies that came, were brought, or were there from the publication on (+1), and those dropped on purpose (-1)."""
     cells = [*AT_PLACE, "kind", "position", "at"]
     came = (
         carried(trace, "receive")
