@@ -195,3 +195,18 @@ def test_who_has_left_a_topic_agrees_with_others_about_what_it_got_there() -> No
     slow = {(1, 2): 1000, (3, 2): 1000}
     taken = {1: [a], 2: [a, b], 3: [a, b], 4: [b]}
     assert broken(world(1, taken, [(10, 1, a), (100, 4, b)], slow, leaves)) == {}
+
+
+@pytest.mark.xfail(
+    strict=True, reason="two topics that nobody else had at one time are no group, and one had both in turn"
+)
+def test_who_had_one_topic_after_the_other_agrees_with_who_has_both() -> None:
+    """Node 5 gets a message on a, leaves a, joins b, and gets one on b; node 2 has both all the time, and the first is
+    late there. With `across` the groups are wider: one subscription that has both is enough, and node 2 has one.
+    """
+    a, b = at_desk(1, 0), at_desk(1, 0, 1)
+    moves = [Change(at=30, node=5, topic=a, do="leave"), Change(at=60, node=5, topic=b, do="join")]
+    taken = {1: [a], 2: [a, b], 4: [b], 5: [a]}
+    said = [(10, 1, a), (300, 4, b)]
+    assert broken(world(1, taken, said, {(1, 2): 1000}, moves, across=1)) == {}
+    assert broken(world(1, taken, said, {(1, 2): 1000}, moves)) == {}
