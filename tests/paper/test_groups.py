@@ -41,7 +41,7 @@ def test_a_ring_of_shared_pairs_has_diagonals_only_where_it_needs_them() -> None
 SUBSCRIPTIONS = st.lists(st.tuples(st.integers(0, 5), st.frozensets(st.sampled_from("abcdef"))), max_size=20)
 
 
-@given(SUBSCRIPTIONS, st.sampled_from([PRINTED, WIDE, RINGS]))
+@given(SUBSCRIPTIONS, st.sampled_from([PRINTED, SAFE, WIDE, RINGS]))
 def test_groups_that_change_are_those_of_the_last_word_of_each(changes: list, rule: str) -> None:
     known, last = Groups(rule), {}
     for subscriber, topics in changes:
@@ -56,26 +56,6 @@ def test_groups_that_change_are_those_of_the_last_word_of_each(changes: list, ru
         assert set(known.both) == {frozenset((a, b)) for s in last.values() for a in s for b in s if a != b}
         printed, safe = sequencing_groups(last.values(), PRINTED), sequencing_groups(last.values(), SAFE)
         assert all(printed[topic] <= group <= safe[topic] for topic, group in fresh.items())
-
-
-@given(SUBSCRIPTIONS)
-def test_what_was_a_group_stays_one_as_long_as_somebody_has_both_topics(changes: list) -> None:
-    known, last = Groups(SAFE), {}
-    before: dict[str, frozenset[str]] = {}
-    for subscriber, topics in changes:
-        known.change((subscriber, 0), topics)
-        last[subscriber] = topics
-        now, least, most = ({t: g(t) for t in known.holders} for g in (known.of, fresh(last, SAFE), fresh(last, WIDE)))
-        for topic, group in now.items():
-            stays = before.get(topic, frozenset()) & most[topic]
-            assert group == least[topic] | stays
-            assert all(topic in now[other] for other in group), "in each other's group"
-        before = now
-
-
-def fresh(last: dict, rule: str):
-    groups = sequencing_groups(last.values(), rule)
-    return lambda topic: groups[topic]
 
 
 def test_blocks_are_cut_where_one_vertex_holds_two_parts_together() -> None:

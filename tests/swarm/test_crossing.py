@@ -6,10 +6,9 @@ import msgspec
 import pytest
 
 from trellis.audit import judge, promises_of
-from trellis.protocols.orderings.total import Total
 from trellis.protocols.parts.desk import Desk
 from trellis.protocols.parts.desk_packets import Climb
-from trellis.protocols.parts.groups import PRINTED, Desks
+from trellis.protocols.parts.groups import Desks, Groups
 from trellis.scenario.model import (
     Change,
     Explicit,
@@ -159,5 +158,17 @@ def test_who_has_left_a_topic_agrees_with_others_about_what_it_got_there(monkeyp
     taken = {1: [a], 2: [a, b], 3: [a, b], 4: [b]}
     left = world(1, taken, [(10, 1, a), (100, 4, b)], slow, leaves)
     assert broken(left) == {}
-    monkeypatch.setattr(Total, "rule", PRINTED)
+    monkeypatch.setattr(Groups, "add", Groups.change)
     assert set(broken(left)) == {"total"}
+
+
+def test_who_had_one_topic_after_the_other_agrees_with_who_has_both() -> None:
+    """Node 5 gets a message on a, leaves a, joins b, and gets one on b; node 2 has both all the time, and the first is
+    late there. With `across` the groups are wider: one subscription that has both is enough, and node 2 has one.
+    """
+    a, b = at_desk(1, 0), at_desk(1, 0, 1)
+    moves = [Change(at=30, node=5, topic=a, do="leave"), Change(at=60, node=5, topic=b, do="join")]
+    taken = {1: [a], 2: [a, b], 4: [b], 5: [a]}
+    said = [(10, 1, a), (300, 4, b)]
+    assert broken(world(1, taken, said, {(1, 2): 1000}, moves, across=1)) == {}
+    assert broken(world(1, taken, said, {(1, 2): 1000}, moves)) == {}

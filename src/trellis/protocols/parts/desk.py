@@ -74,18 +74,13 @@ class Desk:
     def snapshot(self) -> State:
         """All that I know, for somebody who must know it too."""
         subscriptions = [(who, tuple(sorted(topics))) for who, topics in self.groups.subscriptions.items()]
-        groups = {topic: tuple(sorted(others)) for topic, others in self.groups.kept.items() if others}
-        return copied(msgspec.structs.replace(self.state, subscriptions=subscriptions, groups=groups))
+        return copied(msgspec.structs.replace(self.state, subscriptions=subscriptions))
 
     def install(self, state: State) -> None:
-        self.state = copied(msgspec.structs.replace(state, subscriptions=[], groups={}))
+        self.state = copied(msgspec.structs.replace(state, subscriptions=[]))
         self.groups, self.shares = Groups(self.groups.rule), {}
         for who, topics in state.subscriptions:
             self.groups.change(who, frozenset(topics))
-        for topic, others in state.groups.items():
-            for other in others:
-                self.groups.keep(topic, other)
-        self.groups.groups.clear()
 
     def stand(self, topic: Topic, members: tuple[NodeId, ...]) -> None:
         """They have subscribed since before the run."""
@@ -266,7 +261,7 @@ class Desk:
             self.groups.change(life, frozenset())
             self.state.admitted.pop(life, None)
             self.state.changes.pop(life, None)
-        self.groups.change(change.id.origin, frozenset(change.topics))
+        self.groups.add(change.id.origin, frozenset(change.topics))
         self.shares.clear()
 
     def send_on(self, climb: Climb) -> None:

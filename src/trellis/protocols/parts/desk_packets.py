@@ -168,7 +168,6 @@ class State(msgspec.Struct, array_like=True, forbid_unknown_fields=True):
     clocks: dict[Topic, Natural] = {}  # LC_T of the topics at home here
     known: dict[Topic, Natural] = {}  # LLC: of topics of lower rank, as they passed
     subscriptions: list[tuple[Origin, Topics]] = []
-    groups: dict[Topic, Topics] = {}  # with what of former subscriptions is still in them
     accounts: dict[tuple[Origin, Topic], Account] = {}
     admitted: dict[Origin, Admitted] = {}  # the last answer to each subscriber, at the desk where they begin
     changes: dict[Origin, Natural] = {}  # the last change of each that was begun there

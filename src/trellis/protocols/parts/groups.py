@@ -7,8 +7,8 @@ Departs:  T10. Definition 1 orders each two topics for themselves. A subscriber 
           neighbours of a ring with somebody else, and the diagonals with nobody, may be asked for a ring of four
           messages, each before the next. So a topic that only one subscription shares is in the group (SAFE) if that
           subscription has at least four topics: three have no diagonals. Both topics' managers see that alike.
-          T17. Who leaves a topic has got what it got: two topics that were a group stay one (SAFE) as long as a single
-          subscription has both. Else that one may get what came before the leaving after what came later.
+          T17. Who leaves a topic has got what it got, and others must agree with it on what it gets elsewhere later: so
+          what a subscriber ever had counts for its whole life (`add`).
           Whoever knows all subscriptions, as a desk does, can do with less (RINGS): such a topic is in the group only
           if a ring of pairs that others share, within that subscription, runs through both.
 """
@@ -44,8 +44,7 @@ class Groups:
         self.holders: dict[Topic, dict[Origin, None]] = {}  # by topic; in the order in which they came
         self.groups: dict[Topic, frozenset[Topic]] = {}  # as far as they were asked for since the last change
         self.blocks: dict[Origin, list[frozenset[Topic]]] = {}  # RINGS, by subscriber: the same
-        self.both: Counter[frozenset[Topic]] = Counter()  # how many subscriptions hold two topics
-        self.kept: dict[Topic, set[Topic]] = {}  # SAFE: who is in the group of a topic, besides itself
+        self.both: Counter[frozenset[Topic]] = Counter()  # RINGS: how many subscriptions hold two topics
 
     def change(self, subscriber: Origin, topics: frozenset[Topic]) -> None:
         """From now on this is what it subscribes to; without topics it is forgotten."""
@@ -60,15 +59,17 @@ class Groups:
             self.holders.setdefault(topic, {})[subscriber] = None
         for topic in before | topics:
             self.groups.pop(topic, None)
-        if self.rule in (RINGS, SAFE):
+        if self.rule == RINGS:
             self.count(before, topics)
+
+    def add(self, subscriber: Origin, topics: frozenset[Topic]) -> None:
+        """The same, but what it subscribed to before stays: it may have got something there (T17)."""
+        self.change(subscriber, self.subscriptions.get(subscriber, frozenset()) | topics)
 
     def of(self, topic: Topic) -> frozenset[Topic]:
         """SG_T."""
         group = self.groups.get(topic)
-        if group is None and self.rule == SAFE:
-            group = self.groups[topic] = frozenset({topic, *self.kept.get(topic, ())})
-        elif group is None:
+        if group is None:
             group = group_of(topic, self.held(topic), self.rule)
             if self.rule == RINGS:
                 rings = [block for holder in self.holders.get(topic, ()) for block in self.rings(holder)]
@@ -85,28 +86,14 @@ class Groups:
         return self.blocks[subscriber]
 
     def count(self, before: frozenset[Topic], now: frozenset[Topic]) -> None:
-        """One subscription changed. What it shares may close rings of others, or open them; what it shared stays in the
-        group (T17) until nobody has both.
-        """
-        new = pairs_of(now - before, now)
-        self.both.update(new)
-        for pair in pairs_of(now, now) if len(now) >= RING > len(before) else new:
-            if self.both[pair] >= 2 or len(now) >= RING:
-                self.keep(*pair)
+        """One subscription changed. What it shares may close rings of others, or open them."""
+        self.both.update(pairs_of(now - before, now))
         for pair in pairs_of(before - now, before):
             self.both[pair] -= 1
             if not self.both[pair]:
                 del self.both[pair]
-                one, two = pair
-                self.kept.get(one, set()).discard(two)
-                self.kept.get(two, set()).discard(one)
-        if self.rule == RINGS:
-            self.groups.clear()
-            self.blocks.clear()
-
-    def keep(self, one: Topic, two: Topic) -> None:
-        self.kept.setdefault(one, set()).add(two)
-        self.kept.setdefault(two, set()).add(one)
+        self.groups.clear()
+        self.blocks.clear()
 
     def held(self, topic: Topic) -> list[frozenset[Topic]]:
         """The subscriptions that hold a topic."""
