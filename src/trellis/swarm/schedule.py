@@ -11,7 +11,8 @@ import msgspec
 
 from trellis import draw
 from trellis.audit import PROMISES
-from trellis.protocols import needs_fifo_links
+from trellis.protocols import ORDERINGS, needs_fifo_links
+from trellis.protocols.orderings.total import Total
 from trellis.scenario.model import (
     Change,
     Crash,
@@ -34,6 +35,7 @@ from trellis.words import NodeId, Time
 NODES_MIN, NODES_MAX = 8, 32
 REPLIES = ("STAMP", "ADMIT")  # of topic managers: to a publisher, to a subscriber
 PATIENCE = 50_000
+COPIES = 3  # of the book of a desk, where things break
 
 
 World = tuple[list[int], list[Change], list[Publication]]  # standing members, joins and leaves, publications
@@ -107,7 +109,24 @@ def break_things(scenario: Scenario) -> Scenario:
     stack = msgspec.structs.replace(
         scenario.stack, repair=dice.one_of([20, 100, 500]), keep=dice.one_of([3, 10_000, 10_000, 10_000])
     )
+    if "copies" in ORDERINGS[stack.ordering].options:
+        stack = msgspec.structs.replace(stack, copies=COPIES, retry=2 * notice)
+        events = spare_a_majority(events, stack, 3 * notice)
     return msgspec.structs.replace(scenario, stack=stack, faults=Faults(events=events, notice=notice))
+
+
+def spare_a_majority(events: list[Crash | Pause | Sever], stack: StackSpec, span: Time) -> list[Crash | Pause | Sever]:
+    """Of the hosts of desks at most one stays dead, and only where that leaves a majority of the copies."""
+    desks = stack.options().get("desks", Total.options["desks"])
+    lost = COPIES - 1 - COPIES // 2 if desks >= COPIES else 0
+    spared = []
+    for event in events:
+        if isinstance(event, Crash) and event.restart is None and event.node < desks:
+            lost -= 1
+            if lost < 0:
+                event = msgspec.structs.replace(event, restart=event.at + span)
+        spared.append(event)
+    return spared
 
 
 def lose_replies(scenario: Scenario, share: float) -> Scenario:

@@ -203,8 +203,8 @@ class Bureau:
                 if ledger.committed < ledger.last:
                     ledger.send_again()
                 self.copies_of[desk].send_again()
-            elif ledger.lacks_leader and tries >= ledger.distance:
-                ledger.stand()
+            elif ledger.lacks_leader:
+                ledger.stand_in_turn(tries)
 
     # What a ledger asks for
 

@@ -33,6 +33,7 @@ from trellis.protocols.parts.desk_packets import (
 from trellis.words import MessageId
 
 Base = tuple[int, int, Seats]  # the last line that is not kept, its epoch, and the seats by then
+GRACE = 2
 BATCH = 256  # lines in one packet
 LINES_KEPT = 4096  # taken lines that are kept for hosts that are behind
 
@@ -72,6 +73,7 @@ class Ledger:
         self.agreed: dict[int, int] = {}  # leader: per host, up to which line
         self.sent: dict[int, int] = {}  # leader: per host, up to which line it was sent something
         self.heard = True  # of the leader, in this epoch
+        self.grace = 0  # how often I still look away when nobody leads: whom I voted for may be about to
         self.wanted = 0  # the epoch that I ask for
         self.votes: set[int] = set()
 
@@ -257,6 +259,7 @@ class Ledger:
             self.epoch = epoch
             self.office.keep_epoch(self.desk, epoch)
             self.leading = self.heard = False
+            self.grace = GRACE
 
     def upon_leads(self, epoch: int) -> None:
         self.follow(epoch)
@@ -318,6 +321,13 @@ class Ledger:
         """Whether somebody should stand, as far as this host can see."""
         able = self.me in self.seats and not self.leading and not self.forgetful
         return able and not (self.heard and self.office.reaches(self.leader))
+
+    def stand_in_turn(self, tries: int) -> None:
+        """Nobody leads, as far as I see: stand, unless it is another one's turn to."""
+        if self.grace:
+            self.grace -= 1
+        elif tries >= self.distance:
+            self.stand()
 
     @property
     def distance(self) -> int:
