@@ -45,6 +45,13 @@ def test_total_order_holds_on_other_overlays(overlay: str) -> None:
     assert campaign.deliveries > 6_000
 
 
+def test_total_order_holds_in_a_world_that_breaks() -> None:
+    campaign = Campaign("vcube", "total", faults=True)
+    campaign.go(0, 100)
+    assert campaign.failures == {}
+    assert campaign.deliveries > 5_000
+
+
 def test_a_sequencer_for_each_topic_is_not_enough() -> None:
     campaign = tried("vcube", "per-topic", 10)
     assert campaign.failures["total"].schedules >= 3

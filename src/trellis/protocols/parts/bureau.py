@@ -144,7 +144,8 @@ class Bureau:
     def point_to_leader(self, sender: NodeId, desk: int) -> None:
         if desk in self.ledgers:
             self.learn(desk, self.ledgers[desk].epoch)
-        if self.leader_of(desk) != self.node.me and sender != self.node.me:
+        known = desk not in self.ledgers or self.ledgers[desk].heard
+        if known and self.leader_of(desk) != self.node.me and sender != self.node.me:
             self.node.to_node(sender, Leads(self.id, desk, self.epochs[desk]))
 
     def upon_pull(self, sender: NodeId, pull: Pull) -> None:

@@ -34,6 +34,7 @@ from trellis.words import MessageId
 
 Base = tuple[int, int, Seats]  # the last line that is not kept, its epoch, and the seats by then
 GRACE = 2
+STEADY = 8  # lines that a leader sees taken before it gives a desk up for the host whose it is
 BATCH = 256  # lines in one packet
 LINES_KEPT = 4096  # taken lines that are kept for hosts that are behind
 
@@ -71,6 +72,7 @@ class Ledger:
         self.lines: list[Entry] = []  # those after it
         self.committed = 0  # up to this they are taken
         self.agreed: dict[int, int] = {}  # leader: per host, up to which line
+        self.since = 0  # leader: the last line before its epoch
         self.sent: dict[int, int] = {}  # leader: per host, up to which line it was sent something
         self.heard = True  # of the leader, in this epoch
         self.grace = 0  # how often I still look away when nobody leads: whom I voted for may be about to
@@ -171,7 +173,7 @@ class Ledger:
             return
         if host not in self.seats:
             self.propose(Seat(self.id, host))
-        elif host == self.hosts[0] and self.hosts[0] != self.me:
+        elif host == self.hosts[0] and self.hosts[0] != self.me and self.committed >= self.since + STEADY:
             self.office.to_host(host, Yours(self.id, self.desk, self.epoch))
 
     def commit(self) -> None:
@@ -262,8 +264,10 @@ class Ledger:
             self.grace = GRACE
 
     def upon_leads(self, epoch: int) -> None:
-        self.follow(epoch)
-        self.heard |= epoch == self.epoch
+        """Somebody says who leads. Whether I do I know myself."""
+        if self.hosts[epoch % len(self.hosts)] != self.me:
+            self.follow(epoch)
+            self.heard |= epoch == self.epoch
 
     # Elections
 
@@ -311,6 +315,7 @@ class Ledger:
             return False
         self.follow(self.wanted)
         self.leading = self.heard = True
+        self.since = self.last
         self.agreed, self.sent = {}, dict.fromkeys(self.others, self.last)
         self.office.began_to_lead(self.desk)
         self.propose(None)
