@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import random
 from typing import Any
 
 import pytest
 
 from trellis.protocols.parts import ledger as ledger_module
-from trellis.protocols.parts.desk_packets import Append, Command, Entry, Install, Lapse, State
+from trellis.protocols.parts.desk_packets import Append, Command, Entry, Install, Lapse
 from trellis.protocols.parts.ledger import Ledger
 from trellis.words import MessageId
 
@@ -66,11 +67,11 @@ class Host:
     def keep_state(self, desk: int, index: int, epoch: int, seats: tuple[int, ...]) -> None:
         self.disk["state"] = index, epoch, seats, list(self.taken)
 
-    def state_of(self, desk: int) -> State:
-        return State(done=0, known={str(n): n for n in self.taken})
+    def state_of(self, desk: int) -> bytes:
+        return bytes(json.dumps(self.taken), "ascii")
 
-    def install(self, desk: int, state: State) -> None:
-        self.taken = list(state.known.values())
+    def install(self, desk: int, state: bytes) -> None:
+        self.taken = json.loads(state)
 
     def take(self, desk: int, taken: Command | None) -> None:
         if isinstance(taken, Lapse):

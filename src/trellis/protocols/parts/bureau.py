@@ -11,6 +11,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import msgspec
+
+from trellis.errors import RemoteProtocolError
 from trellis.protocols.parts.desk import Desk
 from trellis.protocols.parts.desk_packets import (
     Append,
@@ -42,6 +45,7 @@ if TYPE_CHECKING:
 
 LEASE = 4  # times the retry: as long as a publisher may be out of reach before its numbers are given up
 STANDING = "standing/"  # before a topic: who has subscribed since before the run
+BETWEEN_HOSTS = (Append, Appended, Install, Vote, Voted, Yours)
 FOUNDER = (0,)  # counts alone until others have come, where a cluster grows
 DESK_ID = "desk"  # in the place of a topic, where a packet is about a desk
 
@@ -108,6 +112,11 @@ class Bureau:
     # What comes
 
     def upon_packet(self, sender: NodeId, packet: Ours) -> None:
+        """A peer may say anything; what makes no sense here changes nothing."""
+        if not 0 <= getattr(packet, "to", 0) < self.desks.count:
+            return
+        if isinstance(packet, BETWEEN_HOSTS) and sender not in self.hosts_of(packet.to):
+            return
         match packet:
             case Ask():
                 self.upon_command(sender, self.desks.of(packet.id.topic), packet)
@@ -234,11 +243,14 @@ class Bureau:
         kept = Install(self.id, desk, epoch, index, epoch, seats, self.state_of(desk))
         self.node.keep(f"desk/{desk}/state", kept)
 
-    def state_of(self, desk: int) -> State:
-        return self.copies_of[desk].snapshot()
+    def state_of(self, desk: int) -> bytes:
+        return msgspec.msgpack.encode(self.copies_of[desk].snapshot())
 
-    def install(self, desk: int, state: State) -> None:
-        self.copies_of[desk].install(state)
+    def install(self, desk: int, state: bytes) -> None:
+        try:
+            self.copies_of[desk].install(msgspec.msgpack.decode(state, type=State))
+        except (msgspec.DecodeError, ValueError) as error:
+            raise RemoteProtocolError(f"desk {desk}: a state that cannot be read ({error})") from None
 
     def recover(self, kept: dict[str, Any]) -> None:
         """What this host wrote in its former lives."""

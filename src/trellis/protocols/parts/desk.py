@@ -42,7 +42,7 @@ from trellis.protocols.parts.desk_packets import (
 from trellis.protocols.parts.groups import Desks, Groups
 from trellis.words import MessageId, NodeId, Packet, Stamp, Topic
 
-GIVEN_MAX = 10_000  # of a topic, that can be asked for
+GIVEN_MAX = 1_000  # of a topic, that can be asked for
 
 
 class Post(Protocol):

@@ -11,7 +11,7 @@ from typing import Annotated, Any, ClassVar
 import msgspec
 from msgspec import Meta
 
-from trellis.words import EXACT, GROUP_MAX, NodeId, Origin, Packet, Stamp, Topic
+from trellis.words import EXACT, GROUP_MAX, LENGTH_MAX, NodeId, Origin, Packet, Stamp, Topic
 
 DESKS_MAX = 64
 
@@ -187,7 +187,7 @@ class Install(Ours, frozen=True, gc=False, tag="TJ"):
     index: Natural
     index_epoch: Natural
     seats: Seats
-    state: State
+    state: Annotated[bytes, Meta(max_length=LENGTH_MAX)]  # a `State`, packed
     kind: ClassVar[str] = "INSTALL"
 
 
@@ -250,6 +250,15 @@ class Leads(Ours, frozen=True, gc=False, tag="TI"):
 
 
 Answer = Stamped | Admitted
+
+
+def weight(entry: Entry) -> int:
+    """Bytes that a line takes on a wire, at most."""
+    command = entry.command
+    names = command.entries if isinstance(command, Climb) else ()
+    if isinstance(command, Change):
+        names = tuple((topic, 0) for topic in command.topics)
+    return 1024 + sum(4 * len(topic) + 12 for topic, _ in names)
 
 
 def with_entries(about: Stamped | Change, entries: Stamp) -> Answer:

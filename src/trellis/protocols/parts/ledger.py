@@ -25,10 +25,10 @@ from trellis.protocols.parts.desk_packets import (
     Ours,
     Seat,
     Seats,
-    State,
     Vote,
     Voted,
     Yours,
+    weight,
 )
 from trellis.words import MessageId
 
@@ -36,6 +36,7 @@ Base = tuple[int, int, Seats]  # the last line that is not kept, its epoch, and 
 GRACE = 2
 STEADY = 8  # lines that a leader sees taken before it gives a desk up for the host whose it is
 BATCH = 256  # lines in one packet
+BYTES_MAX = 1 << 19  # and their bytes
 LINES_KEPT = 4096  # taken lines that are kept for hosts that are behind
 
 
@@ -47,8 +48,8 @@ class Office(Protocol):
     def keep_line(self, desk: int, index: int, entry: Entry | None) -> None: ...
     def keep_epoch(self, desk: int, epoch: int) -> None: ...
     def keep_state(self, desk: int, index: int, epoch: int, seats: Seats) -> None: ...
-    def state_of(self, desk: int) -> State: ...
-    def install(self, desk: int, state: State) -> None: ...
+    def state_of(self, desk: int) -> bytes: ...
+    def install(self, desk: int, state: bytes) -> None: ...
     def take(self, desk: int, command: Command | None) -> None: ...
     def began_to_lead(self, desk: int) -> None: ...
 
@@ -139,10 +140,20 @@ class Ledger:
             install = Install(self.id, self.desk, self.epoch, self.committed, epoch, seats, state)
             self.office.to_host(host, install)
             return
-        lines = tuple(self.lines[after - self.base : after - self.base + BATCH])
+        lines = self.portion(after)
         self.sent[host] = after + len(lines)
         told = Append(self.id, self.desk, self.epoch, after, self.epoch_of(after), lines, self.committed)
         self.office.to_host(host, told)
+
+    def portion(self, after: int) -> tuple[Entry, ...]:
+        """Lines that fit one packet: at least one, if there is any."""
+        lines = self.lines[after - self.base : after - self.base + BATCH]
+        size = 0
+        for n, line in enumerate(lines):
+            size += weight(line)
+            if n and size > BYTES_MAX:
+                return tuple(lines[:n])
+        return tuple(lines)
 
     def send_again(self) -> None:
         """To those who have not answered: from where they surely are."""
@@ -208,7 +219,7 @@ class Ledger:
     # As follower
 
     def upon_append(self, sender: int, told: Append) -> None:
-        if told.epoch < self.epoch:
+        if told.epoch < self.epoch or not self.is_leader(sender, told.epoch):
             self.office.to_host(sender, Appended(self.id, self.desk, self.epoch, 0, False))
             return
         self.follow(told.epoch)
@@ -232,18 +243,18 @@ class Ledger:
 
     def upon_install(self, sender: int, told: Install) -> None:
         """I was away for too long to be told line by line."""
-        if told.epoch < self.epoch:
+        if told.epoch < self.epoch or not self.is_leader(sender, told.epoch):
             self.office.to_host(sender, Appended(self.id, self.desk, self.epoch, 0, False))
             return
         self.follow(told.epoch)
         self.heard = True
         if told.index > self.committed:
+            self.office.install(self.desk, told.state)  # or it is refused
             for n in range(self.base + 1, self.last + 1):
                 self.office.keep_line(self.desk, n, None)
             self.lines, self.base, self.base_epoch, self.committed = [], told.index, told.index_epoch, told.index
             self.first = told.seats
             self.count_seats()
-            self.office.install(self.desk, told.state)
             self.office.keep_state(self.desk, told.index, told.index_epoch, told.seats)
         self.forgetful = False
         self.office.to_host(sender, Appended(self.id, self.desk, self.epoch, told.index, True))
@@ -262,6 +273,9 @@ class Ledger:
             self.office.keep_epoch(self.desk, epoch)
             self.leading = self.heard = False
             self.grace = GRACE
+
+    def is_leader(self, host: int, epoch: int) -> bool:
+        return host == self.hosts[epoch % len(self.hosts)]
 
     def upon_leads(self, epoch: int) -> None:
         """Somebody says who leads. Whether I do I know myself."""

@@ -47,7 +47,7 @@ class Line:
         """Messages that can be handed down now, in the order in which they were published."""
         if stamped.last >= self.first:
             self.stamps[stamped.first] = stamped
-        while (run := self.run()) is not None:
+        while self.waiting and (run := self.run()) is not None:
             id, said = self.waiting.popleft()
             own = (id.topic, run.number + id.seq - run.first)
             self.first = id.seq + said.count
