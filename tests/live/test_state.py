@@ -107,7 +107,7 @@ def make_foreign(file: Path) -> None:
 
 def make_newer(file: Path) -> None:
     with closing(sqlite3.connect(file)) as db:
-        db.execute("PRAGMA user_version = 2")
+        db.execute("PRAGMA user_version = 3")
 
 
 def make_odd(file: Path) -> None:
@@ -135,7 +135,7 @@ def tear(file: Path) -> None:
         (lambda file: file.write_bytes(file.read_bytes()[:5000]), "malformed|torn"),
         (tear, "malformed|torn"),
         (lambda file: (file.unlink(), make_foreign(file)), "not a state of Trellis"),
-        (make_newer, "its version is 2"),
+        (make_newer, "its version is 3"),
         (make_odd, "torn"),
         (make_bare, "no such table"),
         (lambda file: (file.unlink(), file.mkdir()), "not a plain file"),
