@@ -116,7 +116,13 @@ def test_topics_come_in_blocks_and_the_last_desk_has_the_rest() -> None:
         ({"subscriptions": {"kind": "popular", "topics": 5, "each": 6, "exponent": 1.0}}, "only 5 topics"),
         ({"subscriptions": {"kind": "popular", "topics": 5, "each": 5, "exponent": 1.0, "clients": 35}}, "none is a"),
         ({"subscriptions": {"kind": "fraction", "fraction": 1.0}}, "subscriptions of kind 'popular'"),
-        ({"faults": {"events": []}, "stack": {"overlay": "vcube", "ordering": "causal", "repair": 9}}, "network.serv"),
+        (
+            {
+                "faults": {"events": [{"kind": "crash", "at": 1, "node": 0}]},
+                "stack": {"overlay": "vcube", "ordering": "causal", "repair": 9},
+            },
+            "network.serv",
+        ),
     ],
 )
 def test_what_cannot_be_run_is_refused(more: dict[str, Any], rule: str) -> None:

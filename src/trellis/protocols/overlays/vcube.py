@@ -70,7 +70,9 @@ class VCube(Waves):
         self.repair = Repair(self, repair, keep, batch)
         self.versions: dict[Topic, int] = {}  # my membership changes so far, per topic
         self.topics: dict[Topic, Membership] = {}  # absent: OUT
-        self.lives: dict[NodeId, int] = {}  # the newest incarnation that I met, of those beyond the first
+        self.lives: dict[NodeId, int] = {}  # the newest incarnation that I met, of those beyond the first; my own, too
+        if place.incarnation:
+            self.lives[self.me] = place.incarnation
         self.left: dict[Topic, Vector] = {}  # what I knew of a topic when I left it
 
     def upon_receive(self, sender: NodeId, packet: Packet) -> None:
