@@ -37,7 +37,7 @@ class Total(Ordering):
     """Timestamps from the desks, and a clock at each subscriber."""
 
     promise = "two subscribers that both get two messages, on whatever topics, get them in the same order"
-    source = "TNO (Baldoni et al.), holes T1-T6, T8-T10 closed"
+    source = "TNO (Baldoni et al.), holes T1-T5 and T8-T17 closed, T6 in part"
     audits = ("creation", "duplicate", "uninvited", "fifo", "total", "lost", "stuck")
     audits_more: ClassVar[dict[str, tuple[str, ...]]] = {"across": ("across",)}
     needs = frozenset({START_CUT, GAPLESS})

@@ -43,9 +43,9 @@ from trellis.words import MessageId, NodeId, Packet, Topic
 if TYPE_CHECKING:
     from trellis.protocols.orderings.total import Total
 
-LEASE = 4  # times the retry: as long as a publisher may be out of reach before its numbers are given up
 STANDING = "standing/"  # before a topic: who has subscribed since before the run
 BETWEEN_HOSTS = (Append, Appended, Install, Vote, Voted, Yours)
+FOR_ONESELF = (Ask, Change, Pull)  # nobody asks for another
 FOUNDER = (0,)  # counts alone until others have come, where a cluster grows
 DESK_ID = "desk"  # in the place of a topic, where a packet is about a desk
 
@@ -116,6 +116,8 @@ class Bureau:
         if not 0 <= getattr(packet, "to", 0) < self.desks.count:
             return
         if isinstance(packet, BETWEEN_HOSTS) and sender not in self.hosts_of(packet.to):
+            return
+        if isinstance(packet, FOR_ONESELF) and sender != packet.id.source:
             return
         match packet:
             case Ask():

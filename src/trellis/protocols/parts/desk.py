@@ -10,7 +10,7 @@ Departs:  T9. A climb stops at every desk between its home and its top, also whe
           order all the way up; climbs that skip desks overtake each other, FIFO links or not.
           T3. A subscription takes no numbers, so that nobody waits for them: who subscribes learns the numbers so far.
           It visits every desk: what was begun before it is everywhere before it.
-          All topics of a desk are one stage (`Desks.rank`), which sees all of their numbers at once.
+          All topics of a desk are one stage (`Desks`), which sees all of their numbers at once.
 """
 
 from __future__ import annotations
@@ -72,12 +72,12 @@ class Desk:
         self.state = State()
 
     def snapshot(self) -> State:
-        """All that I know, for somebody who must know it too."""
+        """All that I know, to be packed at once for somebody who must know it too."""
         subscriptions = [(who, tuple(sorted(topics))) for who, topics in self.groups.subscriptions.items()]
-        return copied(msgspec.structs.replace(self.state, subscriptions=subscriptions))
+        return msgspec.structs.replace(self.state, subscriptions=subscriptions)
 
     def install(self, state: State) -> None:
-        self.state = copied(msgspec.structs.replace(state, subscriptions=[]))
+        self.state = msgspec.structs.replace(state, subscriptions=[])
         self.groups, self.shares = Groups(self.groups.rule), {}
         for who, topics in state.subscriptions:
             self.groups.change(who, frozenset(topics))
@@ -289,8 +289,3 @@ class Desk:
         """All that was begun here and is not complete."""
         for climb in list(self.state.open.values()):
             self.send_on(climb)
-
-
-def copied(state: State) -> State:
-    """Another one, that changes for itself."""
-    return msgspec.msgpack.decode(msgspec.msgpack.encode(state), type=State)

@@ -169,14 +169,6 @@ class Desks:
             self.homes[topic] = home
         return home
 
-    def rank(self, topic: Topic) -> tuple[int, Topic]:
-        """The lower, the higher it ranks: a timestamp is built from the last to the first."""
-        return self.of(topic), topic
-
-    def path(self, topics: Iterable[Topic], below: int) -> tuple[int, ...]:
-        """The desks of these topics that come after a desk on the way up."""
-        return tuple(sorted({desk for desk in map(self.of, topics) if desk < below}, reverse=True))
-
 
 def number_in(topic: Topic) -> int | None:
     """The number with which a name ends."""
