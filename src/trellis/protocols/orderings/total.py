@@ -14,26 +14,20 @@ Departs:  a message may be delivered when all entries of its timestamp are at or
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections import deque
 from typing import ClassVar
 
-from trellis.errors import UnexpectedEvent
-from trellis.events import Cycle, Event, Kept, Publish, Receive, Restore, Standing, Suspect, Timeout
+from trellis.events import Event, Publish, Standing
 from trellis.machine import Place
-from trellis.protocols.layers import GAPLESS, LEAVING, START_CUT, Ordering, Session
-from trellis.protocols.parts.bureau import Bureau
-from trellis.protocols.parts.desk_packets import WIRE, Admitted, Ask, Change, Ours, Pull, Stamped, Told
-from trellis.protocols.parts.groups import ALONE, SAFE, WIDE, Desks
+from trellis.protocols.layers import GAPLESS, LEAVING, START_CUT, Session
+from trellis.protocols.orderings.deskbound import Deskbound
+from trellis.protocols.parts.desk_packets import Admitted, Ask, Change, Ours, Pull, Stamped, Told
+from trellis.protocols.parts.groups import ALONE, SHARED, WIDE
 from trellis.protocols.parts.line import Line
-from trellis.protocols.parts.patience import Patience
 from trellis.protocols.seam import Missing
-from trellis.words import Message, MessageId, NodeId, Origin, Packet, Time, Topic, Vector
-
-RETRY = "retry"
-LEASE = 4  # times the retry: as long as a publisher may be out of reach before its numbers are given up
+from trellis.words import Message, MessageId, NodeId, Origin, Topic, Vector
 
 
-class Total(Ordering):
+class Total(Deskbound):
     """Timestamps from the desks, and a clock at each subscriber."""
 
     promise = "two subscribers that both get two messages, on whatever topics, get them in the same order"
@@ -41,22 +35,12 @@ class Total(Ordering):
     audits = ("creation", "duplicate", "uninvited", "fifo", "total", "lost", "stuck")
     audits_more: ClassVar[dict[str, tuple[str, ...]]] = {"across": ("across",)}
     needs = frozenset({START_CUT, GAPLESS})
-    options: ClassVar[dict[str, int]] = {"desks": 3, "block": 0, "copies": 1, "grows": 0, "across": 0, "retry": 0}
-    packets = WIRE
-    rule = SAFE
+    options: ClassVar[dict[str, int]] = {**Deskbound.options, "across": 0}
+    rule = SHARED
 
-    def __init__(self, place: Place, desks: int, block: int, copies: int, grows: int, across: int, retry: int) -> None:
-        super().__init__(place)
+    def __init__(self, place: Place, across: int = 0, **at_desks: int) -> None:
+        super().__init__(place, WIDE if across else self.rule, **at_desks)
         self.across = bool(across)
-        self.retry = retry
-        self.desks = Desks(min(desks, place.size), block=block)
-        self.reached: dict[NodeId, None] = {} if place.alone else dict.fromkeys(range(place.size))
-        self.lives: dict[NodeId, int] = {}  # the newest incarnation that I met
-        self.away: dict[NodeId, Time] = {}  # since when nobody answers there
-        self.born: Time = 0
-        self.bureau = Bureau(self, self.desks, copies, bool(grows), WIDE if across else self.rule)
-        self.letters: deque[tuple[NodeId, Ours]] = deque()  # to be read
-        self.reading = False
         # As a subscriber
         self.inside: dict[Topic, Vector] = {}  # topics that the overlay brings and that I do not leave, with its cut
         self.returning: dict[Topic, Vector] = {}  # the same, of those that the desks must first hear I left
@@ -71,28 +55,12 @@ class Total(Ordering):
         # As a publisher
         self.lines: dict[Topic, Line] = {}
         self.unasked: list[tuple[Topic, int]] = []  # up to where I will ask, in the order of the application's calls
-        self.patience = Patience(retry)
 
     def upon(self, event: Event) -> None:
-        match event:
-            case Standing():
-                self.upon_standing(event.topic, event.members)
-            case Kept():
-                self.born = self.now
-                self.bureau.recover(event.items)
-                self.be_patient()
-            case _:
-                super().upon(event)
-
-    def upon_own(self, event: Receive | Timeout | Cycle) -> None:
-        match event:
-            case Receive():
-                assert isinstance(event.packet, Ours)
-                self.read(event.sender, event.packet)
-            case Timeout(name) if name == RETRY:
-                self.upon_retry()
-            case _:
-                raise UnexpectedEvent(self, event)
+        if isinstance(event, Standing):
+            self.upon_standing(event.topic, event.members)
+        else:
+            super().upon(event)
 
     def upon_packet(self, sender: NodeId, packet: Ours) -> None:
         match packet:
@@ -350,77 +318,20 @@ class Total(Ordering):
         if topic in self.clock and self.is_stuck(topic):  # where one was lost, the next one mostly was, too
             self.pull(topic)
 
-    # Links
-
-    def upon_link(self, event: Suspect | Restore) -> None:
-        node = event.node
-        if isinstance(event, Suspect):
-            self.reached.pop(node, None)
-            self.away.setdefault(node, self.now)
-        else:
-            self.reached[node] = None
-            self.away.pop(node, None)
-            self.lives[node] = max(event.incarnation, self.lives.get(node, 0))
-            self.bureau.upon_restore(node)
-        self.patience.rewarded()
-        self.be_patient()
-
-    def is_gone(self, origin: Origin) -> bool:
-        """Whether nobody need wait for a publisher any more: its life is over, or it is away for too long."""
-        node, incarnation = origin
-        if node == self.me:
-            return incarnation < self.place.incarnation
-        if self.lives.get(node, 0) > incarnation:
-            return True
-        since = self.away.get(node, self.born)  # whom I never met may have gone before I came
-        return node not in self.reached and self.now - since >= LEASE * self.retry
-
-    # Between desks and nodes
-
-    def to_desk(self, desk: int, packet: Packet) -> None:
-        self.to_node(self.bureau.leader_of(desk), packet)
-
-    def to_node(self, node: NodeId, packet: Packet) -> None:
-        if node == self.me:
-            assert isinstance(packet, Ours)
-            self.read(self.me, packet)
-        elif node in self.reached:
-            self.send(node, packet)
-
-    def read(self, sender: NodeId, packet: Ours) -> None:
-        """One letter after the other: what one makes me write to myself comes after it."""
-        self.letters.append((sender, packet))
-        if self.reading:
-            return
-        self.reading = True
-        while self.letters:
-            self.upon_packet(*self.letters.popleft())
-        self.reading = False
-        if self.bureau.busy:
-            self.be_patient()
-
     # What was lost on the way is asked for again
 
-    def be_patient(self) -> None:
-        delay = self.patience.begin()
-        if delay:
-            self.set_timer(RETRY, delay)
-
-    def upon_retry(self) -> None:
-        self.patience.over()
-        waiting = self.pull_what_is_stuck() or self.bureau.busy or self.changing is not None
+    def ask_all_again(self) -> bool:
+        waiting = self.pull_what_is_stuck()
         if self.changing is not None:
+            waiting = True
             self.send_change()
         for topic, line in self.lines.items():
             if line.open:
                 waiting = True
                 self.send_ask(topic)
-        self.bureau.send_again(self.patience.tries)
-        if waiting:
-            self.be_patient()
+        return waiting
 
     def ask_again(self, desk: int) -> None:
-        """Somebody else leads it now."""
         self.patience.rewarded()
         if self.changing is not None and desk == self.desks.count - 1:
             self.send_change()
@@ -436,6 +347,7 @@ class PerTopic(Total):
     promise = "two subscribers that both get two messages of one topic get them in the same order"
     source = "TNO, section 2: a sequencer per topic; inverts across topics"
     audits_more: ClassVar[dict[str, tuple[str, ...]]] = {}
+    options: ClassVar[dict[str, int]] = Deskbound.options
     rule = ALONE
 
 

@@ -25,7 +25,7 @@ from trellis.events import Cycle, Event, Publish, Receive, Standing, Timeout
 from trellis.machine import Place
 from trellis.protocols.layers import GAPLESS, IN, LEAVING, START_CUT, Ordering, Session
 from trellis.protocols.parts.desk_packets import Ours
-from trellis.protocols.parts.groups import PRINTED, Desks, Groups
+from trellis.protocols.parts.groups import SHARED, Desks, Groups
 from trellis.protocols.parts.stamps import stamp_of
 from trellis.words import GROUP_MAX, Message, MessageId, NodeId, Origin, Packet, Stamp, Topic, Vector
 
@@ -90,7 +90,7 @@ class TopicManager:
 
     def __init__(self, topic: Topic) -> None:
         self.topic = topic
-        self.subscriptions = Groups(PRINTED)  # those that contain T
+        self.subscriptions = Groups(SHARED)  # those that contain T
         self.lc = 0  # LC_T: events published in T
         self.llc: dict[Topic, int] = {}  # LLC_T: the same of topics of lower rank, as far as it was told
 

@@ -41,7 +41,7 @@ from trellis.protocols.parts.ledger import Ledger
 from trellis.words import MessageId, NodeId, Packet, Topic
 
 if TYPE_CHECKING:
-    from trellis.protocols.orderings.total import Total
+    from trellis.protocols.orderings.deskbound import Deskbound
 
 STANDING = "standing/"  # before a topic: who has subscribed since before the run
 BETWEEN_HOSTS = (Append, Appended, Install, Vote, Voted, Yours)
@@ -53,7 +53,7 @@ DESK_ID = "desk"  # in the place of a topic, where a packet is about a desk
 class Voice:
     """The post of one copy of a desk: only the leader's is heard."""
 
-    def __init__(self, node: Total) -> None:
+    def __init__(self, node: Deskbound) -> None:
         self.node = node
         self.ledger: Ledger | None = None
 
@@ -69,7 +69,7 @@ class Voice:
 class Bureau:
     """One node's part in the desks."""
 
-    def __init__(self, node: Total, desks: Desks, copies: int, grows: bool, rule: str) -> None:
+    def __init__(self, node: Deskbound, desks: Desks, copies: int, grows: bool, rule: str) -> None:
         self.node = node
         self.desks = desks
         self.copies = min(copies, desks.count)

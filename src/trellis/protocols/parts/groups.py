@@ -3,14 +3,8 @@
 Source:   TNO, section 3.4, Definition 1; section 4 ("Ordering features") for the wider rule.
 Promises: topics that two subscribers share are in each other's group. `Groups` knows only subscriptions that hold one
           of its topics, as a topic manager does, and gives what `sequencing_groups` gives of all of them.
-Departs:  T10. Definition 1 orders each two topics for themselves. A subscriber of four topics that shares each two
-          neighbours of a ring with somebody else, and the diagonals with nobody, may be asked for a ring of four
-          messages, each before the next. So a topic that only one subscription shares is in the group (SAFE) if that
-          subscription has at least four topics: three have no diagonals. Both topics' managers see that alike.
-          T17. Who leaves a topic has got what it got, and others must agree with it on what it gets elsewhere later: so
+Departs:  T17. Who leaves a topic has got what it got, and others must agree with it on what it gets elsewhere later: so
           what a subscriber ever had counts for its whole life (`add`).
-          Whoever knows all subscriptions, as a desk does, can do with less (RINGS): such a topic is in the group only
-          if a ring of pairs that others share, within that subscription, runs through both.
 """
 
 from __future__ import annotations
@@ -21,13 +15,12 @@ from collections.abc import Iterable, Mapping
 from trellis import draw
 from trellis.words import Origin, Topic
 
-# Who is in the group of a topic besides itself: what two subscriptions share with it; that, and what one of at least
-# four topics does; what any subscription does; nobody; what two share, and what is on a ring of those in one.
-PRINTED, SAFE, WIDE, ALONE, RINGS = "printed", "safe", "wide", "alone", "rings"
-RING = 4  # topics
+# Who is in the group of a topic besides itself: what two subscriptions share with it (Definition 1); what any
+# subscription does (section 4); nobody.
+SHARED, WIDE, ALONE = "shared", "wide", "alone"
 
 
-def sequencing_groups(subscriptions: Iterable[frozenset[Topic]], rule: str = PRINTED) -> dict[Topic, frozenset[Topic]]:
+def sequencing_groups(subscriptions: Iterable[frozenset[Topic]], rule: str = SHARED) -> dict[Topic, frozenset[Topic]]:
     """The group of every topic that somebody subscribes to."""
     groups = Groups(rule)
     for n, topics in enumerate(subscriptions):
@@ -43,8 +36,6 @@ class Groups:
         self.subscriptions: dict[Origin, frozenset[Topic]] = {}
         self.holders: dict[Topic, dict[Origin, None]] = {}  # by topic; in the order in which they came
         self.groups: dict[Topic, frozenset[Topic]] = {}  # as far as they were asked for since the last change
-        self.blocks: dict[Origin, list[frozenset[Topic]]] = {}  # RINGS, by subscriber: the same
-        self.both: Counter[frozenset[Topic]] = Counter()  # RINGS: how many subscriptions hold two topics
 
     def change(self, subscriber: Origin, topics: frozenset[Topic]) -> None:
         """From now on this is what it subscribes to; without topics it is forgotten."""
@@ -59,8 +50,6 @@ class Groups:
             self.holders.setdefault(topic, {})[subscriber] = None
         for topic in before | topics:
             self.groups.pop(topic, None)
-        if self.rule == RINGS:
-            self.count(before, topics)
 
     def add(self, subscriber: Origin, topics: frozenset[Topic]) -> None:
         """The same, but what it subscribed to before stays: it may have got something there (T17)."""
@@ -70,30 +59,8 @@ class Groups:
         """SG_T."""
         group = self.groups.get(topic)
         if group is None:
-            group = group_of(topic, self.held(topic), self.rule)
-            if self.rule == RINGS:
-                rings = [block for holder in self.holders.get(topic, ()) for block in self.rings(holder)]
-                group = group.union(*(block for block in rings if topic in block))
-            self.groups[topic] = group
+            group = self.groups[topic] = group_of(topic, self.held(topic), self.rule)
         return group
-
-    def rings(self, subscriber: Origin) -> list[frozenset[Topic]]:
-        """Topics of a subscription that a ring of pairs runs through which others share too."""
-        if subscriber not in self.blocks:
-            mine = sorted(self.subscriptions[subscriber])
-            near = {one: [two for two in mine if one != two and self.both[frozenset((one, two))] >= 2] for one in mine}
-            self.blocks[subscriber] = [block for block in blocks(near) if len(block) >= RING]
-        return self.blocks[subscriber]
-
-    def count(self, before: frozenset[Topic], now: frozenset[Topic]) -> None:
-        """One subscription changed. What it shares may close rings of others, or open them."""
-        self.both.update(pairs_of(now - before, now))
-        for pair in pairs_of(before - now, before):
-            self.both[pair] -= 1
-            if not self.both[pair]:
-                del self.both[pair]
-        self.groups.clear()
-        self.blocks.clear()
 
     def held(self, topic: Topic) -> list[frozenset[Topic]]:
         """The subscriptions that hold a topic."""
@@ -107,43 +74,7 @@ def group_of(topic: Topic, subscriptions: list[frozenset[Topic]], rule: str) -> 
     if rule == WIDE:
         return frozenset({topic}).union(*subscriptions)
     shared = Counter(other for topics in subscriptions for other in topics)
-    group = {other for other, holders in shared.items() if holders >= 2} | {topic}
-    if rule == SAFE:
-        group = group.union(*(topics for topics in subscriptions if len(topics) >= RING))
-    return frozenset(group)
-
-
-def pairs_of(some: frozenset[Topic], topics: frozenset[Topic]) -> set[frozenset[Topic]]:
-    """Two topics of which one is among these."""
-    return {frozenset((one, two)) for one in some for two in topics if one != two}
-
-
-def blocks(near: Mapping[Topic, list[Topic]]) -> list[frozenset[Topic]]:
-    """The parts of a graph that no vertex cuts in two (Hopcroft, Tarjan 1973): a ring lies within one of them."""
-    found: list[frozenset[Topic]] = []
-    depth: dict[Topic, int] = {}
-    low: dict[Topic, int] = {}
-    seen: list[Topic] = []
-
-    def visit(topic: Topic, above: Topic | None) -> None:
-        depth[topic] = low[topic] = len(depth)
-        seen.append(topic)
-        for other in near[topic]:
-            if other not in depth:
-                visit(other, topic)
-                low[topic] = min(low[topic], low[other])
-                if low[other] >= depth[topic]:
-                    at = seen.index(other)
-                    found.append(frozenset([topic, *seen[at:]]))
-                    del seen[at:]
-            elif other != above:
-                low[topic] = min(low[topic], depth[other])
-
-    for topic in near:
-        if topic not in depth:
-            visit(topic, None)
-            seen.clear()
-    return found
+    return frozenset({topic, *(other for other, holders in shared.items() if holders >= 2)})
 
 
 class Desks:
