@@ -6,12 +6,12 @@ Assumes:  a tag is for ever: on a wire it is the packet's name.
 
 from __future__ import annotations
 
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, Any, ClassVar, Final, Literal
 
 import msgspec
 from msgspec import Meta
 
-from trellis.words import EXACT, GROUP_MAX, LENGTH_MAX, NodeId, Origin, Packet, Stamp, Topic
+from trellis.words import EXACT, GROUP_MAX, LENGTH_MAX, NodeId, Origin, Packet, Stamp, Time, Topic
 
 DESKS_MAX = 64
 
@@ -54,6 +54,7 @@ class Change(Ours, frozen=True, gc=False, tag="TC"):
 
     version: Positive  # its changes are counted from 1 on
     topics: Topics
+    anew: bool = False  # its subscription had been given up
     kind: ClassVar[str] = "CHANGE"
 
 
@@ -62,6 +63,7 @@ class Admitted(Ours, frozen=True, gc=False, tag="TD"):
 
     version: Positive
     entries: Stamp
+    anew: bool = False  # also of what it had before: that was given up meanwhile
     kind: ClassVar[str] = "ADMIT"
 
 
@@ -90,6 +92,56 @@ class Lapse(Ours, frozen=True, gc=False, tag="TL"):
     kind: ClassVar[str] = "LAPSE"
 
 
+class Renew(Ours, frozen=True, gc=False, tag="TN"):
+    """Is my subscription still known? Until I hear that it was when I asked I deliver nothing."""
+
+    at: Time  # by the subscriber's clock
+    kind: ClassVar[str] = "RENEW"
+
+
+class Renewed(Ours, frozen=True, gc=False, tag="TO"):
+    """It was, or it was given up because nobody reached its subscriber for too long."""
+
+    at: Time
+    stands: bool
+    kind: ClassVar[str] = "RENEWED"
+
+
+EXPIRE: Final = "expire"
+GATHER: Final = "gather"
+GATHERED: Final = "gathered"
+FORGET: Final = "forget"
+Pairs = Annotated[tuple[tuple[Origin, Topics], ...], Meta(max_length=GROUP_MAX)]
+
+
+class Sweep(Ours, frozen=True, gc=False, tag="TQ"):
+    """Subscriptions that are given up, or that count no more: from the desk where changes begin through all others.
+
+    EXPIRE: these are over. GATHER: how far are the topics of these? FORGET: all subscribers are as far.
+    """
+
+    act: Literal["expire", "gather", "gathered", "forget"]
+    round: Natural  # sweeps are counted
+    pairs: Pairs
+    entries: Stamp = ()
+    kind: ClassVar[str] = "SWEEP"
+
+
+class Reach(Ours, frozen=True, gc=False, tag="TR"):
+    """Tell me when you have got everything up to these numbers, as far as they are for you."""
+
+    round: Natural
+    numbers: Stamp
+    kind: ClassVar[str] = "REACH"
+
+
+class Reached(Ours, frozen=True, gc=False, tag="TW"):
+    """I have."""
+
+    round: Natural
+    kind: ClassVar[str] = "REACHED"
+
+
 class Climb(Ours, frozen=True, gc=False, tag="TU"):
     """A timestamp on its way up the rank, from each desk to the next one."""
 
@@ -100,7 +152,7 @@ class Climb(Ours, frozen=True, gc=False, tag="TU"):
     serial: Positive  # among those begun there
     over: Natural  # up to this serial nobody asks any more
     entries: Stamp  # so far
-    about: Stamped | Change  # what it is for; its entries come when it is complete
+    about: Stamped | Change | Sweep  # what it is for; its entries come when it is complete
     kind: ClassVar[str] = "CLIMB"
 
 
@@ -109,7 +161,7 @@ class Climbed(Ours, frozen=True, gc=False, tag="TV"):
 
     to: DeskId
     serial: Positive
-    answer: Stamped | Admitted
+    answer: Stamped | Admitted | Sweep
     kind: ClassVar[str] = "TOP"
 
 
@@ -123,7 +175,7 @@ class Seat(Ours, frozen=True, gc=False, tag="TK"):
     kind: ClassVar[str] = "SEAT"
 
 
-Command = Ask | Change | Climb | Climbed | Lapse | Seat
+Command = Ask | Change | Climb | Climbed | Lapse | Renew | Sweep | Seat
 Seats = Annotated[tuple[NodeId, ...], Meta(max_length=DESKS_MAX)]
 
 
@@ -153,6 +205,14 @@ class Given(msgspec.Struct, frozen=True, gc=False, array_like=True, forbid_unkno
         return self.number <= number < self.number + self.count
 
 
+class Listed(msgspec.Struct, frozen=True, gc=False, array_like=True, forbid_unknown_fields=True):
+    """One subscriber."""
+
+    subscriber: Origin
+    current: Topics
+    counted: Topics  # with what it had before
+
+
 class Run(msgspec.Struct, frozen=True, gc=False, array_like=True, forbid_unknown_fields=True):
     """Numbers that were given up."""
 
@@ -167,10 +227,13 @@ class State(msgspec.Struct, array_like=True, forbid_unknown_fields=True):
     done: Natural = 0  # climbs of the desk below that passed here
     clocks: dict[Topic, Natural] = {}  # LC_T of the topics at home here
     known: dict[Topic, Natural] = {}  # LLC: of topics of lower rank, as they passed
-    subscriptions: list[tuple[Origin, Topics]] = []
+    subscriptions: list[Listed] = []
     accounts: dict[tuple[Origin, Topic], Account] = {}
     admitted: dict[Origin, Admitted] = {}  # the last answer to each subscriber, at the desk where they begin
     changes: dict[Origin, Natural] = {}  # the last change of each that was begun there
+    expired: list[Origin] = []  # whose subscriptions were given up there
+    sweeps: Natural = 0
+    sweep: Sweep | None = None  # the one under way
     given: dict[Topic, list[Given]] = {}  # lately, ascending
     voids: dict[Topic, list[Run]] = {}  # lately
     begun: Natural = 0
@@ -249,7 +312,7 @@ class Leads(Ours, frozen=True, gc=False, tag="TI"):
     kind: ClassVar[str] = "LEADS"
 
 
-Answer = Stamped | Admitted
+Answer = Stamped | Admitted | Sweep
 
 
 def weight(entry: Entry) -> int:
@@ -258,13 +321,18 @@ def weight(entry: Entry) -> int:
     names = command.entries if isinstance(command, Climb) else ()
     if isinstance(command, Change):
         names = tuple((topic, 0) for topic in command.topics)
+    sweep = command.about if isinstance(command, Climb) else command.answer if isinstance(command, Climbed) else command
+    if isinstance(sweep, Sweep):
+        names += tuple((topic, 0) for _, topics in sweep.pairs for topic in topics)
     return 1024 + sum(4 * len(topic) + 12 for topic, _ in names)
 
 
-def with_entries(about: Stamped | Change, entries: Stamp) -> Answer:
+def with_entries(about: Stamped | Change | Sweep, entries: Stamp) -> Answer:
     """The answer to what was asked."""
     if isinstance(about, Change):
-        return Admitted(about.id, about.version, entries)
+        return Admitted(about.id, about.version, entries, about.anew)
+    if isinstance(about, Sweep):
+        return Sweep(about.id, about.act, about.round, about.pairs, entries)
     return Stamped(about.id, about.first, about.count, about.number, entries)
 
 
@@ -281,5 +349,6 @@ def kept_type(key: str) -> Any:
 
 WIRE: tuple[type[Packet], ...] = (
     *(Ask, Stamped, Change, Admitted, Pull, Told, Climb, Climbed),
+    *(Renew, Renewed, Reach, Reached),
     *(Append, Appended, Install, Vote, Voted, Yours, Leads),
 )
