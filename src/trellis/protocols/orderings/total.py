@@ -26,6 +26,8 @@ from trellis.protocols.parts.line import Line
 from trellis.protocols.seam import Missing
 from trellis.words import Message, MessageId, NodeId, Origin, Topic, Vector
 
+HOPES = 3  # how often I hear that nobody knows a number before I go on without it
+
 
 class Total(Subscriber):
     """Timestamps from the desks, and a clock at each subscriber."""
@@ -44,6 +46,7 @@ class Total(Subscriber):
         self.waits: dict[Topic, dict[Topic, None]] = {}  # topics whose next message waits for this one
         self.given_up: dict[tuple[Topic, Origin], int] = {}  # up to which number of a source the overlay gave up
         self.stuck: dict[Topic, int] = {}  # what I waited for when I last looked
+        self.hopes: dict[Topic, tuple[int, int]] = {}  # a number of which nobody knows, and how often I heard that
         # As a publisher
         self.lines: dict[Topic, Line] = {}
         self.unasked: list[tuple[Topic, int]] = []  # up to where I will ask, in the order of the application's calls
@@ -222,6 +225,9 @@ class Total(Subscriber):
         topic, origin, seq = told.id.topic, told.id.origin, told.id.seq
         if self.clock.get(topic, -1) + 1 != told.number:
             return
+        if not told.known:
+            self.upon_unknown(told)
+            return
         given_up = max(0, min(told.count, self.given_up.get((topic, origin), 0) - seq + 1))
         count = told.count if told.void else given_up
         if not count:
@@ -230,6 +236,22 @@ class Total(Subscriber):
         session = self.sessions[topic]
         if told.void and session.wanted and count > given_up:
             self.gap(MessageId(origin, topic, seq + given_up), count - given_up)
+        self.go_past(topic, count)
+
+    def upon_unknown(self, told: Told) -> None:
+        """They may still be on their way, so I wait for a while. What comes after that is told as a gap."""
+        topic = told.id.topic
+        asked, times = self.hopes.pop(topic, (0, 0))
+        times = times + 1 if asked == told.number else 1
+        if times <= HOPES:
+            self.hopes[topic] = told.number, times
+            self.below.look_again(topic)
+        else:
+            upto = min([told.number + told.count, *self.ahead[topic]]) - 1
+            self.passed_over[topic] = upto
+            self.go_past(topic, upto - told.number + 1)
+
+    def go_past(self, topic: Topic, count: int) -> None:
         self.clock[topic] += count
         for number in [number for number in self.ahead[topic] if number <= self.clock[topic]]:
             message = self.ahead[topic].pop(number)

@@ -34,6 +34,7 @@ from trellis.protocols.parts.desk_packets import (
     Renew,
     Seat,
     Seats,
+    Snapshot,
     State,
     Vote,
     Voted,
@@ -261,8 +262,7 @@ class Bureau:
         self.node.keep(f"desk/{desk}/epoch", epoch)
 
     def keep_state(self, desk: int, index: int, epoch: int, seats: Seats) -> None:
-        kept = Install(self.id, desk, epoch, index, epoch, seats, self.state_of(desk))
-        self.node.keep(f"desk/{desk}/state", kept)
+        self.node.keep(f"desk/{desk}/state", Snapshot(index, epoch, seats, self.state_of(desk)))
 
     def state_of(self, desk: int) -> bytes:
         return msgspec.msgpack.encode(self.copies_of[desk].snapshot())
@@ -282,7 +282,7 @@ class Bureau:
             base = None
             state = kept.get(f"desk/{desk}/state")
             if state is not None:
-                base = (state.index, state.index_epoch, state.seats)
+                base = (state.index, state.epoch, state.seats)
                 self.install(desk, state.state)
             lines: list[Entry] = []
             first = base[0] + 1 if base is not None else 1

@@ -180,6 +180,8 @@ class Desk:
         topic = pull.id.topic
         given = self.state.given.get(topic, [])
         n = bisect_right(given, pull.number, key=lambda run: run.number) - 1
+        if n < 0 and given:
+            return Told(pull.id, pull.number, given[0].number - pull.number, void=True, known=False)
         if n < 0 or pull.number not in given[n]:
             return None
         run = given[n]

@@ -14,6 +14,8 @@ from msgspec import Meta
 from trellis.words import EXACT, GROUP_MAX, LENGTH_MAX, NodeId, Origin, Packet, Stamp, Time, Topic
 
 DESKS_MAX = 64
+PART_MAX = LENGTH_MAX // 2  # bytes of a desk's state in one packet
+PARTS_MAX = 256
 
 Positive = Annotated[int, Meta(ge=1, lt=EXACT)]
 Natural = Annotated[int, Meta(ge=0, lt=EXACT)]
@@ -76,11 +78,15 @@ class Pull(Ours, frozen=True, gc=False, tag="TP"):
 
 
 class Told(Ours, frozen=True, gc=False, tag="TT"):
-    """These numbers belong to what `id` names and to what follows it; if they are void, they will not come."""
+    """These numbers belong to what `id` names and to what follows it; if they are void, they will not come.
+
+    Or they are so old that nobody knows any more whose they are.
+    """
 
     number: Positive
     count: Positive
     void: bool
+    known: bool = True
     kind: ClassVar[str] = "TOLD"
 
 
@@ -250,8 +256,19 @@ class Install(Ours, frozen=True, gc=False, tag="TJ"):
     index: Natural
     index_epoch: Natural
     seats: Seats
-    state: Annotated[bytes, Meta(max_length=LENGTH_MAX)]  # a `State`, packed
+    part: Natural  # a large one comes in parts, from 0 on
+    parts: Annotated[int, Meta(ge=1, le=PARTS_MAX)]
+    state: Annotated[bytes, Meta(max_length=PART_MAX)]  # of a `State`, packed
     kind: ClassVar[str] = "INSTALL"
+
+
+class Snapshot(msgspec.Struct, frozen=True, gc=False, array_like=True, forbid_unknown_fields=True):
+    """The desk after a line of its book, as a host writes it down."""
+
+    index: Natural
+    epoch: Natural
+    seats: Seats
+    state: bytes
 
 
 class Append(Ours, frozen=True, gc=False, tag="TE"):
@@ -342,7 +359,7 @@ def kept_type(key: str) -> Any:
         case ["desk", _, "epoch"]:
             return Natural
         case ["desk", _, "state"]:
-            return Install
+            return Snapshot
         case _:
             return Entry
 

@@ -7,6 +7,8 @@ import pytest
 
 from tests.swarm.test_crossing import at_desk, broken, world
 from trellis.protocols.orderings.subscriber import Subscriber
+from trellis.protocols.orderings.total import Total
+from trellis.protocols.parts import desk
 from trellis.protocols.parts.desk_packets import Reached
 from trellis.protocols.parts.groups import SHARED
 from trellis.protocols.parts.registry import Registry
@@ -125,3 +127,26 @@ def test_the_swarm_notices_a_subscriber_that_does_not_care_for_its_lease(monkeyp
     assert found() == set()
     monkeypatch.setattr(Subscriber, "may_deliver", lambda self: True)
     assert found() == {"total"}
+
+
+# What a desk has forgotten.
+
+
+def test_who_lacks_numbers_that_no_desk_knows_any_more_goes_on_without_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Node 3 is away while 40 messages are numbered one by one; who has them keeps three, and the desk knows two."""
+    calls = [(100 + 20 * n, 1 + n % 2, A) for n in range(40)]
+    away = leased(world(1, TAKEN, [(10, 1, A), *calls, (5000, 1, A)], {}), alone(3, 50, 2000), 0)
+    away = msgspec.structs.replace(away, stack=msgspec.structs.replace(away.stack, keep=3))
+
+    def heard() -> tuple[list[int], int]:
+        rows = [row for row in run(away).trace.rows() if row.node == 3]
+        return [row.seq for row in rows if row.kind == "deliver"], sum(row.batch for row in rows if row.kind == "gap")
+
+    known = heard()
+    assert broken(away) == {}
+    monkeypatch.setattr(desk, "GIVEN_MAX", 2)
+    assert broken(away) == {}
+    assert heard() == known
+    assert known[1] > 30
+    monkeypatch.setattr(Total, "upon_unknown", lambda self, told: None)
+    assert "stuck" in broken(away)
