@@ -16,7 +16,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from trellis import draw
-from trellis.protocols.parts.groups import RING
+from trellis.protocols.parts.groups import SHARED, WIDE
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -98,10 +98,9 @@ def group_sizes(counted: DataFrame) -> DataFrame:
 
     other = counted.select("law", "size", F.col("two").alias("topic"), "both")
     each = counted.select("law", "size", F.col("one").alias("topic"), "both").unionAll(other)
-    printed = F.sum(F.when(F.col("both") >= 2, 1).otherwise(0)) + 1
-    wide = F.count(F.lit(1)) + 1
-    found = each.groupBy("law", "size", "topic").agg(printed.alias("printed"), wide.alias("wide"))
-    return found.withColumn("safe", F.when(F.col("size") >= RING, F.col("wide")).otherwise(F.col("printed")))
+    two = F.sum(F.when(F.col("both") >= 2, 1).otherwise(0)) + 1
+    any_one = F.count(F.lit(1)) + 1
+    return each.groupBy("law", "size", "topic").agg(two.alias(SHARED), any_one.alias(WIDE))
 
 
 def pairs(clients: Numbers, topics: int) -> tuple[Numbers, Numbers, Numbers]:
