@@ -8,6 +8,7 @@ Assumes:  all clients of a law have the same number of topics.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -113,15 +114,25 @@ def pairs(clients: Numbers, topics: int) -> tuple[Numbers, Numbers, Numbers]:
 
 
 def interests(seed: int, clients: Sequence[int], weights: Sequence[int], count: int) -> Numbers:
-    """`draw.interests` of many clients at once, one row each."""
-    left = np.tile(np.array(weights, np.int64), (len(clients), 1))
+    """`draw.interests` of many clients at once, one row each. Ranks stand on shelves, so that a draw looks at two short
+    sums (which shelf, and where on it) instead of a long one.
+    """
+    side = math.isqrt(len(weights) - 1) + 1
+    standing = np.zeros(side * side, np.int64)
+    standing[: len(weights)] = weights
+    left = np.tile(standing.reshape(side, side), (len(clients), 1, 1))
+    shelves = left.sum(axis=2)
     found = np.empty((len(clients), count), np.int64)
     rows, keys = np.arange(len(clients)), np.array(clients, np.uint64)
     for turn in range(count):
-        upto = np.cumsum(left, axis=1)
+        upto = np.cumsum(shelves, axis=1)
         at = (drawn(seed, draw.INTEREST, keys, turn) % upto[:, -1].astype(np.uint64)).astype(np.int64)
-        found[:, turn] = (upto > at[:, None]).argmax(axis=1)
-        left[rows, found[:, turn]] = 0
+        shelf = (upto > at[:, None]).argmax(axis=1)
+        at -= (upto - shelves)[rows, shelf]
+        place = (np.cumsum(left[rows, shelf], axis=1) > at[:, None]).argmax(axis=1)
+        shelves[rows, shelf] -= left[rows, shelf, place]
+        left[rows, shelf, place] = 0
+        found[:, turn] = shelf * side + place
     return found
 
 

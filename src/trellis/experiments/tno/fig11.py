@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 def rows(spark: SparkSession, scale: Scale) -> Rows:
     """At a rate at which no server is busy: shares do not depend on it, but on who subscribes to what."""
     points = [point(shape, 1000) for shape in SHAPES]
-    return on_spark(spark, points, *((4.0, range(40)) if scale == "paper" else (1.0, range(3))))
+    return on_spark(spark, points, *((4.0, range(40)) if scale == "paper" else (1.0, range(8))))
 
 
 def share(rows: Rows, shape: float, site: int) -> Interval | None:
@@ -46,7 +46,8 @@ def charts(rows: Rows) -> list[Chart]:
 
 RING = (
     "which topics of other sites two clients share depends on how a site ranks them, which the paper does not say; "
-    "here it goes on around the ring of topics, so that site 5 comes to those of site 1 first"
+    "here it goes on around the ring of topics, so that site 5 comes to those of site 1 first, and its timestamps pass "
+    "all servers between (decision 0015)"
 )
 
 EXPERIMENT = Experiment(

@@ -84,7 +84,7 @@ def curves(rows: Rows, value: str) -> list[Series]:
 def charts(rows: Rows) -> list[Chart]:
     x, y = "subscribed topics (thousands), 10,000 clients", "entries of a timestamp"
     text = [published("0.901", {100: 17.0}, 0), published("0.349", {100: 46.0}, 1)]
-    note = "`wide` is the group that causal order across topics needs: what any one subscription shares."
+    note = "Wide is the group that causal order across topics needs: what any one subscription shares."
     return [
         Chart("Figure 7: mean over topics", "lines", x, y, [*curves(rows, "topics"), *text], log_x=True, note=note),
         Chart("Figure 8: standard deviation over topics", "lines", x, y, curves(rows, "spread"), log_x=True),

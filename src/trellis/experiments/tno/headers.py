@@ -151,7 +151,7 @@ def charts(rows: Rows) -> list[Chart]:
             for color, way in ((2, PLAIN), (3, ZLIB), (0, DELTAS), (1, WANTED))
         ]
         events = max((row["settings"][EVENTS] for row in rows), default=0)
-        note = f"{events:,} events; links know nothing at first; `zlib` is one stream per link, flushed each time."
+        note = f"{events:,} events; links know nothing at first; zlib is one stream per link, flushed each time."
         found.append(Chart(f"Header bytes per event: {title}", "bars", "", "bytes", series, log_y=True, note=note))
     return found
 
