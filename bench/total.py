@@ -64,7 +64,7 @@ class World:
     def desk(self, index: int, post: Any) -> Desk:
         desk = Desk(index, self.desks, SHARED, post)
         for client, topics in enumerate(self.subscriptions):
-            desk.groups.change((client, 0), topics)
+            desk.registry.change((client, 0), topics)
         return desk
 
     def requests(self, seed: int, home: int | None = None) -> list[Ask]:
