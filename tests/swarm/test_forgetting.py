@@ -129,6 +129,16 @@ def test_the_swarm_notices_a_subscriber_that_does_not_care_for_its_lease(monkeyp
     assert found() == {"total"}
 
 
+@pytest.mark.parametrize("seed", [3000052, 3000197])
+def test_schedules_that_failed(seed: int) -> None:
+    """A lease that was renewed between a new subscription and the news of it; a message that came after it was asked
+    for, and lay beside the numbers that were given up.
+    """
+    campaign = Campaign("vcube", "total", faults=True)
+    campaign.go(seed, 1)
+    assert campaign.failures == {}
+
+
 # What a desk has forgotten.
 
 

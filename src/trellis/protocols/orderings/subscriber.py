@@ -31,13 +31,13 @@ class Subscriber(Deskbound):
         self.told: frozenset[Topic] = frozenset()  # what the desks know of that
         self.changing: frozenset[Topic] | None = None  # what they are told just now
         self.version = 0
+        self.admitted = 0  # the last of them that all desks know of
         self.clock: dict[Topic, int] = {}  # sub_LC: the last number delivered, of topics to which I am admitted
         self.ahead: dict[Topic, dict[int, Message]] = {}  # held back, by number
         self.passed_over: dict[Topic, int] = {}  # up to which number I will not deliver what still comes
         self.question: Reach | None = None  # how far I am, somebody wants to know
         self.leased: Time = NEVER  # when I asked, the last time that my subscription was confirmed
         self.renewing: Time = NEVER  # when I asked, if no answer came
-        self.admitted_at: Time = 0
 
     def upon(self, event: Event) -> None:
         if isinstance(event, Standing):
@@ -110,7 +110,7 @@ class Subscriber(Deskbound):
         if admitted.anew:
             self.lose_admissions()
         new, self.told, self.changing = self.changing - self.told, self.changing, None
-        self.admitted_at = self.now
+        self.admitted, self.renewing = admitted.version, NEVER
         numbers = dict(admitted.entries)
         for topic in sorted(new & self.inside.keys()):
             self.admit(topic, numbers.get(topic, 0))
@@ -166,19 +166,19 @@ class Subscriber(Deskbound):
 
     def renew(self) -> None:
         self.renewing = self.now
-        self.to_registry(Renew(MessageId(self.origin, min(self.inside, default="-"), 0), self.now))
+        self.to_registry(Renew(MessageId(self.origin, min(self.inside, default="-"), 0), self.admitted, self.now))
 
     def upon_renewed(self, renewed: Renewed) -> None:
         if renewed.id.origin != self.origin or not self.leased <= renewed.at <= self.now:
             return
-        if self.now - renewed.at >= self.lease // 2:  # it came too late to be of use
+        if renewed.version != self.admitted or self.now - renewed.at >= self.lease // 2:  # it came too late
             return
         self.renewing = NEVER
         if renewed.stands:
             self.patience.rewarded()
             self.leased = renewed.at
             self.look_at(dict.fromkeys(self.clock))
-        elif self.changing is None and renewed.at >= self.admitted_at:
+        elif self.changing is None:
             self.lose_admissions()
             self.tell_desks()
 

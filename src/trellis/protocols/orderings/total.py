@@ -228,8 +228,9 @@ class Total(Subscriber):
         if not told.known:
             self.upon_unknown(told)
             return
-        given_up = max(0, min(told.count, self.given_up.get((topic, origin), 0) - seq + 1))
-        count = told.count if told.void else given_up
+        missing = min([told.number + told.count, *self.ahead[topic]]) - told.number  # some came since I asked
+        given_up = max(0, min(missing, self.given_up.get((topic, origin), 0) - seq + 1))
+        count = missing if told.void else given_up
         if not count:
             self.below.look_again(topic)
             return
@@ -247,16 +248,12 @@ class Total(Subscriber):
             self.hopes[topic] = told.number, times
             self.below.look_again(topic)
         else:
-            upto = min([told.number + told.count, *self.ahead[topic]]) - 1
-            self.passed_over[topic] = upto
-            self.go_past(topic, upto - told.number + 1)
+            count = min([told.number + told.count, *self.ahead[topic]]) - told.number
+            self.passed_over[topic] = self.clock[topic] + count
+            self.go_past(topic, count)
 
     def go_past(self, topic: Topic, count: int) -> None:
         self.clock[topic] += count
-        for number in [number for number in self.ahead[topic] if number <= self.clock[topic]]:
-            message = self.ahead[topic].pop(number)
-            self.hold(message, -1)
-            self.note("skip", message.id, count=message.count)
         self.patience.rewarded()
         self.look_at({topic: None, **self.waits.pop(topic, {})})
         if topic in self.clock and self.is_stuck(topic):  # where one was lost, the next one mostly was, too

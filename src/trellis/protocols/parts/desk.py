@@ -139,6 +139,7 @@ class Desk:
         anew = origin in self.state.expired
         if anew:
             self.state.expired.remove(origin)
+            self.state.anew[origin] = change.version
         self.state.changes[origin] = change.version
         self.begin(Change(change.id, change.version, change.topics, anew), 0, ())
 
@@ -155,7 +156,8 @@ class Desk:
     def upon_renew(self, renew: Renew) -> None:
         """All who count have this line: no other leader has given it up."""
         origin = renew.id.origin
-        self.post.to_node(origin[0], Renewed(renew.id, renew.at, origin not in self.state.expired))
+        stands = origin not in self.state.expired and renew.version >= self.state.anew.get(origin, 0)
+        self.post.to_node(origin[0], Renewed(renew.id, renew.version, renew.at, stands))
 
     def upon_sweep(self, sweep: Sweep) -> None:
         """T6, T17: one round at a time finds out what counts no more. Whoever is out of reach for too long is over."""
@@ -303,6 +305,7 @@ class Desk:
         for life in self.registry.end_former_lives(change.id.origin):
             self.state.admitted.pop(life, None)
             self.state.changes.pop(life, None)
+            self.state.anew.pop(life, None)
             self.state.expired = [one for one in self.state.expired if one != life]
             for key in [key for key in self.state.accounts if key[0] == life]:
                 del self.state.accounts[key]

@@ -101,13 +101,15 @@ class Lapse(Ours, frozen=True, gc=False, tag="TL"):
 class Renew(Ours, frozen=True, gc=False, tag="TN"):
     """Is my subscription still known? Until I hear that it was when I asked I deliver nothing."""
 
+    version: Natural  # the last change that I know to be done
     at: Time  # by the subscriber's clock
     kind: ClassVar[str] = "RENEW"
 
 
 class Renewed(Ours, frozen=True, gc=False, tag="TO"):
-    """It was, or it was given up because nobody reached its subscriber for too long."""
+    """It was, or it was given up after that change, because nobody reached its subscriber for too long."""
 
+    version: Natural
     at: Time
     stands: bool
     kind: ClassVar[str] = "RENEWED"
@@ -238,6 +240,7 @@ class State(msgspec.Struct, array_like=True, forbid_unknown_fields=True):
     admitted: dict[Origin, Admitted] = {}  # the last answer to each subscriber, at the desk where they begin
     changes: dict[Origin, Natural] = {}  # the last change of each that was begun there
     expired: list[Origin] = []  # whose subscriptions were given up there
+    anew: dict[Origin, Natural] = {}  # with which change those came back of whom that was so before
     sweeps: Natural = 0
     sweep: Sweep | None = None  # the one under way
     given: dict[Topic, list[Given]] = {}  # lately, ascending
