@@ -256,6 +256,8 @@ def weight(entry: Entry) -> int:
     """Bytes that a line takes on a wire, at most."""
     command = entry.command
     names = command.entries if isinstance(command, Climb) else ()
+    if isinstance(command, Climbed):
+        names = command.answer.entries
     if isinstance(command, Change):
         names = tuple((topic, 0) for topic in command.topics)
     return 1024 + sum(4 * len(topic) + 12 for topic, _ in names)
