@@ -66,7 +66,10 @@ def size_at_most(taken: Taken, room: int) -> int:
 
 def shortened(taken: Taken, shortener: Shortener) -> bytes:
     """The block that stands for them on this link, and only now. One that is empty is told as nothing."""
-    return ENCODE([shortener.shorten(key, stamp) if stamp else b"" for key, stamp in taken])
+    told = [shortener.shorten(key, stamp) if stamp else b"" for key, stamp in taken]
+    block = ENCODE(told)
+    shortener.spent.sent += len(block) - sum(map(len, told))  # what holds them together is spent, too
+    return block
 
 
 # At the end that receives.
