@@ -11,7 +11,7 @@ import uvloop
 
 from trellis.live import keys
 from trellis.live.codec import OutOfPlace
-from trellis.live.frames import Frame, Hello
+from trellis.live.frames import VERSION, Frame, Hello
 from trellis.live.tls import Identity
 from trellis.live.transport import Link
 
@@ -91,7 +91,7 @@ class Gate(Ear):
                 raise OutOfPlace(f"{type(frame).__name__} before Hello")
 
 
-HELLO = Hello(1, "c", 5, 0, "127.0.0.1:1", 9)
+HELLO = Hello(VERSION, "c", 5, 0, "127.0.0.1:1", 9)
 
 
 def key_directory(place: Path, *nodes: str, client: str = "") -> Path:

@@ -68,12 +68,15 @@ def bundles() -> st.SearchStrategy[Bundle]:
 
 
 def made(cls: type, fields: dict[str, Any], bundle: Bundle) -> Any:
-    """A struct whose bundle has as many payloads as it says, and which follows only what is on its topic."""
+    """A struct whose bundle has as many payloads as it says, which follows only what is on its topic, and whose
+    timestamp ascends.
+    """
     if "payload" in fields:
         fields |= {"payload": bundle, "count": len(bundle.items)}
     if cls is Message:
         topic = fields["id"].topic
         fields["follows"] = tuple(MessageId(id.origin, topic, id.seq) for id in fields["follows"])
+        fields["stamp"] = tuple(sorted(fields["stamp"]))
     return cls(**fields)
 
 

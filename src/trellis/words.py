@@ -76,6 +76,7 @@ GROUP_MAX = 4096  # topics in a timestamp
 Number = Annotated[int, Meta(ge=0, lt=EXACT)]
 Stamp = Annotated[tuple[tuple[Topic, Number], ...], Meta(max_length=GROUP_MAX)]  # ascending by topic
 UNSTAMPED: Stamp = ()
+ENTRY_BYTES = 16  # of an entry in memory: timestamps share most of theirs with those before them
 
 
 class Message(msgspec.Struct, frozen=True, gc=False, array_like=True, forbid_unknown_fields=True):

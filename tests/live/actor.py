@@ -210,6 +210,11 @@ class Actor:
         await ear.until(count)
         return {"delivered": ear.delivered, "gaps": ear.gaps}
 
+    async def do_stamps(self) -> dict[str, int]:
+        """Bytes of timestamps that left from here: as they are, and as they were sent."""
+        spent = self.node.host.tally.stamps
+        return {"plain": spent.plain, "sent": spent.sent}
+
     async def do_told(self) -> dict[str, Any]:
         return {topic: {"delivered": ear.delivered, "gaps": ear.gaps} for topic, ear in self.ears.items()}
 

@@ -18,6 +18,7 @@ from trellis.live import sessions, subscription
 from trellis.live.codec import Bundle
 from trellis.live.frames import (
     ASKED_MAX,
+    VERSION,
     Attach,
     Attached,
     Done,
@@ -479,7 +480,7 @@ def test_a_client_of_another_version_is_told_so() -> None:
             link = await dial(node.address, ear, None, 5)
             link.send(Attach(9))
             await ear.until(lambda e: e.ends)
-            assert ear.frames == [Refused("version 9: this node speaks 1; run the same release")]
+            assert ear.frames == [Refused(f"version 9: this node speaks {VERSION}; run the same release")]
 
     told(story())
 
@@ -488,7 +489,7 @@ async def attached(node: trellis.Node) -> tuple[Any, Ear]:
     """A client by hand."""
     ear = Ear()
     link = await dial(node.address, ear, None, 5)
-    link.send(Attach(1))
+    link.send(Attach(VERSION))
     await ear.until(lambda e: e.frames)
     assert isinstance(ear.frames.pop(), Attached)
     return link, ear
@@ -535,7 +536,13 @@ def test_a_client_that_does_not_wait_for_answers_is_left_and_costs_nobody_else()
 
 def test_what_clients_do_not_say_ends_their_link_and_nothing_else() -> None:
     async def story() -> None:
-        strange = [Hello(1, "c", 5, 0, "127.0.0.1:1", 9), Attach(1), Attached(0, 0, "c"), Done(1), Refused("no")]
+        strange = [
+            Hello(VERSION, "c", 5, 0, "127.0.0.1:1", 9),
+            Attach(VERSION),
+            Attached(0, 0, "c"),
+            Done(1),
+            Refused("no"),
+        ]
         async with pair() as (node, client):
             for frame in strange:
                 link, ear = await attached(node)

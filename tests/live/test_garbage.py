@@ -25,7 +25,7 @@ from wire import frames_of, integers, packed, plain, sent, with_value
 from trellis.live import keys
 from trellis.live.closings import LINES_MAX, PERIOD
 from trellis.live.codec import PREFIX, Bundle
-from trellis.live.frames import FRAMES, Attach, Carry, Done, Frame, Hello, Join, Order, Roster, Welcome
+from trellis.live.frames import FRAMES, VERSION, Attach, Carry, Done, Frame, Hello, Join, Order, Roster, Welcome
 from trellis.live.tls import Identity
 from trellis.live.transport import Link, dial
 from trellis.protocols.overlays.vcube_packets import Ack, Cut, Fill, Pub, Refuse, State, Sub
@@ -88,7 +88,7 @@ def beginnings() -> Iterator[bytes]:
         frame = find(frames_of(kind), lambda _: True, settings=plainly)
         if kind is not Join:  # which is for strangers; it comes with senseless numbers below
             yield sent(frame)
-    for frame in (Hello(1, "c", 5, 0, "127.0.0.1:1", 9), Join("127.0.0.1:1", "c", 1, 1, 1), Attach(1)):
+    for frame in (Hello(VERSION, "c", 5, 0, "127.0.0.1:1", 9), Join("127.0.0.1:1", "c", 1, 1, 1), Attach(VERSION)):
         header, body = plain(frame)
         for path, _, _ in integers(inspected(type(frame)), header):
             for value in EDGES:
@@ -203,7 +203,7 @@ class Senseless:
     async def hello(self) -> tuple[Link, Ear]:
         ear = Ear()
         link = await dial(self.town.address, ear, None, 5)
-        link.send(Hello(1, self.cluster, self.place, 0, "127.0.0.1:1", 1))
+        link.send(Hello(VERSION, self.cluster, self.place, 0, "127.0.0.1:1", 1))
         await ear.until(lambda e: any(isinstance(frame, Roster) for frame in e.frames))
         return link, ear
 
@@ -226,9 +226,9 @@ class Senseless:
         ]
         for packet in packets:
             yield Carry("vcube/causal", 1, packet)
-        yield Hello(1, self.cluster, self.place, 0, "127.0.0.1:1", 1)
+        yield Hello(VERSION, self.cluster, self.place, 0, "127.0.0.1:1", 1)
         yield Join("127.0.0.1:1", "")
-        yield Attach(1)
+        yield Attach(VERSION)
         yield Done(1)
 
     def out_of_place(self) -> Iterator[Frame]:

@@ -76,6 +76,31 @@ def test_counters_and_gauges_follow_what_flows() -> None:
     asyncio.run(main())
 
 
+def test_timestamps_show_as_they_are_and_as_they_were_sent() -> None:
+    async def main() -> None:
+        async with trellis.Node(plaintext=True) as a, trellis.Node(join=a.address, plaintext=True) as b:
+            endpoint = await show(a, "127.0.0.1:0")
+            endpoint.begin()
+            topics = [f"t{n:02}" for n in range(12)]
+            await a.subscribe(topics, order="total")
+            await b.subscribe(topics, order="total")
+            await a.publish("news", b"x", confirm=True)
+            before = await scrape(endpoint)
+            for _ in range(10):
+                for topic in topics:
+                    await a.publish(topic, b"x", confirm=True)
+            after = await scrape(endpoint)
+            plain, sent = (
+                after[f"trellis_stamp_bytes_total['{form}']"] - before[f"trellis_stamp_bytes_total['{form}']"]
+                for form in ("plain", "sent")
+            )
+            assert plain > 120 * 12 * 6  # each has twelve entries
+            assert 0 < sent < plain / 4
+            await endpoint.close()
+
+    asyncio.run(main())
+
+
 def test_a_slow_reader_shows_as_gaps_and_a_lost_link_as_a_suspicion() -> None:
     async def main() -> None:
         async with trellis.Node(plaintext=True) as a:

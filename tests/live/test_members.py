@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Callable
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import pytest
-from links import run
+from links import Ear, run
 
 import trellis
 from trellis.errors import LocalProtocolError, NetworkError
-from trellis.live import joining
+from trellis.live import closings, joining
 from trellis.live import members as live_members
 from trellis.live.client import connect
-from trellis.live.frames import Bye, Carry, Elsewhere, Frame, Join
+from trellis.live.frames import VERSION, Bye, Carry, Elsewhere, Frame, Hello, Join
 from trellis.live.memory import Memory
 from trellis.live.places import Lot, Member
 from trellis.live.transport import Link
@@ -246,6 +247,60 @@ def test_a_link_that_breaks_is_made_again_and_the_topic_goes_on() -> None:
             assert [event.payload for event in heard if isinstance(event, trellis.Event)] == [b"before", b"after"]
 
     told(story())
+
+
+def test_timestamps_are_told_by_what_changed_and_as_a_whole_once_more_when_a_link_was_made_again() -> None:
+    topics = [f"t{n:02}" for n in range(12)]
+
+    async def story() -> None:
+        town, refused = Town(), closings.refused()
+        async with town.node(1) as first, town.node(2, first) as second:
+            readers = [await node.subscribe(topics, order="total") for node in (first, second)]
+
+            async def publish_on_all() -> float:
+                """How many bytes of timestamps one byte that was sent stands for."""
+                spent = first.host.tally.stamps
+                plain, sent = spent.plain, spent.sent
+                for topic in topics:
+                    await first.publish(topic, b"x", confirm=True)
+                return (spent.plain - plain) / (spent.sent - sent)
+
+            assert await publish_on_all() < 2
+            assert await publish_on_all() > 5
+            link = first.members.peers.link_to(second.place)
+            assert link is not None
+            link.transport.abort()
+            await until(lambda: first.members.peers.link_to(second.place) not in (None, link))
+            assert await publish_on_all() < 2
+            assert await publish_on_all() > 5
+            for reader in readers:
+                coming = aiter(reader)
+                got = [(await anext(coming)).topic for _ in range(48)]
+                assert got == topics * 4
+            assert closings.refused() == refused
+            for node in (first, second):
+                report = node.status()["stamps"]
+                assert report["plain_bytes"] > report["sent_bytes"] > 0
+
+    told(story())
+
+
+def test_a_member_of_another_version_is_refused_and_the_log_says_why(
+    caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(closings, "OF_STRANGERS", closings.Closings())  # no lines of other tests in its count
+
+    async def story() -> None:
+        town, ear = Town(), Ear(accepts=False)
+        async with town.node(1) as node:
+            link = await town.dial(node.address, ear, None, 5)
+            link.send(Hello(VERSION - 1, node.members.roster.cluster, 7, 0, "m:7", 1))
+            await ear.until(lambda e: e.ends)
+            assert node.host.reached == {}
+
+    with caplog.at_level(logging.INFO, "trellis.live"):
+        told(story())
+    assert f"closed: version {VERSION - 1}: this node speaks {VERSION}; run the same release" in caplog.text
 
 
 def test_a_node_whose_place_another_one_uses_stops_and_says_why() -> None:

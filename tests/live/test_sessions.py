@@ -12,7 +12,7 @@ from links import Ear, run
 
 import trellis
 from trellis.live.codec import Bundle
-from trellis.live.frames import Attach, Done, Event, Failed, Publish, Settled, Subscribe, Unsubscribe
+from trellis.live.frames import VERSION, Attach, Done, Event, Failed, Publish, Settled, Subscribe, Unsubscribe
 from trellis.live.transport import dial
 
 TOPICS = st.sampled_from(["a", "b"])
@@ -41,7 +41,7 @@ def test_every_request_gets_one_answer_and_when_the_client_goes_nothing_is_left(
             other = await one.subscribe("a", "fifo")
             ear = Ear()
             link = await dial(node.address, ear, None, 5)
-            link.send(Attach(1))
+            link.send(Attach(VERSION))
             await ear.until(lambda e: e.frames)
             sent, confirms = [], []
             for ref, request in enumerate(asked):

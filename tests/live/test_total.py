@@ -15,6 +15,7 @@ from trellis.trace.table import Trace
 
 TOPICS = [f"t{n}" for n in range(6)]
 EACH, RATE = 1250, 125  # messages of each node, and a second
+SHARED = [f"t{n:02}" for n in range(30)]
 PAUSE_US_MAX = 5_000_000
 
 
@@ -94,5 +95,44 @@ def test_eight_processes_keep_one_order_over_six_topics_while_a_topic_manager_is
             pause = longest_pause_us(trace, [actor.place for actor in others], killed)
             print(f"{published} messages, longest pause {pause / 1e3:.0f} ms, void {void}, gaps {found.gaps}")
             assert pause < PAUSE_US_MAX
+
+    asyncio.run(story())
+
+
+async def bytes_of_stamps(actors: list[Actor]) -> tuple[int, int]:
+    """That have left from these: as they are, and as they were sent."""
+    told = await all_of(actor.do("stamps") for actor in actors)
+    return sum(one["plain"] for one in told), sum(one["sent"] for one in told)
+
+
+def test_timestamps_take_less_than_a_tenth_of_their_bytes_between_processes(tmp_path: Path) -> None:
+    """Thirty topics that all share and that are equally busy: every timestamp has thirty entries. Names are short."""
+
+    async def story() -> None:
+        async with Stage(tmp_path, tls=True) as stage:
+            actors = await stage.start(4)
+            for topic in SHARED:
+                await stage.subscribe(topic, actors, order="total")
+            told = []
+            for count in (60, 400):  # first, links learn what is in the timestamps of each topic
+                await all_of(
+                    actor.do("publish", topics=SHARED, count=count, rate=400, order="total") for actor in actors
+                )
+                await settle(actors)
+                told.append(await bytes_of_stamps(actors))
+            plain, sent = told[1][0] - told[0][0], told[1][1] - told[0][1]
+            print(f"then {plain:,} bytes of timestamps, sent as {sent:,}: {plain / sent:.1f} times fewer;")
+            print("with the beginning {:,} and {:,}".format(*told[1]))
+
+            victim = next(actor for actor in actors if actor.place == 3)  # whose links begin anew
+            await victim.kill()
+            await victim.start(join=next(actor for actor in actors if actor.place == 0))
+            await all_of(victim.do("subscribe", topic=topic, order="total") for topic in SHARED[:3])
+            await victim.do("publish", topics=SHARED[:3], count=30, rate=300, order="total", confirm=True)
+            await settle(actors)
+            await stage.hold_clean()
+            assert not [line for actor in actors for line in actor.log if "timestamp" in line], "a link refused one"
+            assert plain > 100_000, "enough to tell"
+            assert plain > 10 * sent
 
     asyncio.run(story())

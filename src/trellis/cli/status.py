@@ -45,6 +45,9 @@ def show(found: dict[str, Any]) -> None:
         f"of cluster {found['cluster']}",
         markup=False,
     )
+    if found["stamps"]["plain_bytes"]:
+        plain, sent = found["stamps"]["plain_bytes"], found["stamps"]["sent_bytes"]
+        out.print(f"timestamps of total order: {plain:,} bytes, sent as {sent:,}", markup=False)
     print_table("members", found["members"])
     print_table("topics", [{**topic, "subscribers": len(topic["subscribers"])} for topic in found["topics"]])
 

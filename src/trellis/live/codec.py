@@ -1,7 +1,8 @@
 """Bytes to frames and back.
 
 A frame is two lengths (`!II`: of the header and of the body), the header (msgpack of the frame, in which a bundle is
-told by its length only) and the body: the raw blocks of its bundles, one after the other.
+told by its length only) and the body: the raw blocks of its bundles, one after the other. The timestamps of a packet
+between members come after them as one more block, shortened for this link (stamps.py).
 
 Promises: whatever the bytes, frames come out or a `RemoteProtocolError`. Nothing is set aside for a length that was
           announced, only for bytes that came; a block is copied once on its way in and never on its way out; payloads
@@ -21,7 +22,9 @@ import msgspec
 from msgspec.structs import force_setattr
 
 from trellis.errors import LocalProtocolError, RemoteProtocolError
+from trellis.live import stamps
 from trellis.live.frames import BUNDLE_MAX, FRAME_MAX, FRAMES, STRANGER_MAX, Carry, Event, Frame, Publish
+from trellis.protocols.parts.deltas import Restorer, Shortener
 from trellis.words import TOPIC_MAX, Message, Packet
 
 PREFIX = struct.Struct("!II")
@@ -104,9 +107,16 @@ blocks_in = msgspec.msgpack.Decoder(list[bytes])
 headers_in = msgspec.msgpack.Decoder(reduce(or_, FRAMES))
 
 
-def encode(frame: Frame) -> list[bytes]:
-    """The chunks of a frame: its lengths and header, then the blocks as they are."""
+def encode(frame: Frame, shortener: Shortener | None = None) -> list[bytes]:
+    """The chunks of a frame: its lengths and header, then the blocks as they are.
+
+    With a shortener they are for one link, and in this turn: the next frame for it relies on this one.
+    """
     blocks: list[bytes] = []
+    taken: stamps.Taken | None = None
+    if shortener is not None and type(frame) is Carry and stamps.stamped(frame.packet):
+        packet, taken = stamps.bare(frame.packet)
+        frame = Carry(frame.stack, frame.at, packet)
 
     def length(thing: Any) -> int:
         """What stands in the header for a bundle; they are met in the order in which their blocks follow."""
@@ -117,20 +127,28 @@ def encode(frame: Frame) -> list[bytes]:
 
     header = msgspec.msgpack.encode(frame, enc_hook=length)
     body = sum(map(len, blocks))
-    if len(header) + body > FRAME_MAX:
+    whole = len(header) + body
+    if taken:
+        whole += stamps.size_at_most(taken, FRAME_MAX - whole)
+    if whole > FRAME_MAX:
         raise LocalProtocolError(
-            f"{type(frame).__name__} of {len(header)} + {body} bytes: at most {FRAME_MAX}; send fewer things at once"
+            f"{type(frame).__name__} of {len(header)} + {whole - len(header)} bytes: at most {FRAME_MAX}; "
+            "send fewer things at once"
         )
+    if shortener is not None and taken:
+        blocks.append(stamps.shortened(taken, shortener))
+        body += len(blocks[-1])
     return [PREFIX.pack(len(header), body) + header, *blocks]
 
 
 class Decoder:
     """Frames out of a stream of bytes, however it was cut."""
 
-    __slots__ = ("accepted", "needed", "pending")
+    __slots__ = ("accepted", "needed", "pending", "restorer")
 
     def __init__(self) -> None:
         self.accepted = False
+        self.restorer = Restorer()
         self.pending = bytearray()  # the beginning of a frame
         self.needed = PREFIX.size  # bytes before it is worth looking again
 
@@ -162,7 +180,7 @@ class Decoder:
             if after > end:
                 self.needed = after - start
                 break
-            frames.append(read(data, start + PREFIX.size, middle, after))
+            frames.append(read(data, start + PREFIX.size, middle, after, self.restorer))
             start = after
             if not self.accepted:
                 self.needed = PREFIX.size
@@ -174,7 +192,7 @@ class Decoder:
         return frames
 
 
-def read(data: bytes, start: int, middle: int, end: int) -> Frame:
+def read(data: bytes, start: int, middle: int, end: int, restorer: Restorer) -> Frame:
     """One frame, its header before and its body after the middle."""
     try:
         frame: Frame = headers_in.decode(data[start:middle])
@@ -183,6 +201,8 @@ def read(data: bytes, start: int, middle: int, end: int) -> Frame:
     kind = type(frame)
     if kind is Carry:
         middle = fill(frame.packet, data, middle, end)  # type: ignore[attr-defined]
+        if middle != end:
+            return with_stamps(frame, data[middle:end], restorer)  # type: ignore[arg-type]
     elif kind is Publish or kind is Event:
         check_topic(frame.topic)  # type: ignore[attr-defined]
         middle = fetch(frame, data, middle, end)  # type: ignore[arg-type]
@@ -202,8 +222,17 @@ def fill(packet: Packet, data: bytes, at: int, end: int) -> int:
         for id in message.follows:
             if id.topic != topic:
                 raise Malformed("a message that follows one on another topic")
+        if message.stamp and not stamps.ascends(message.stamp):
+            raise Malformed("a timestamp that is not in ascending order")
         at = fetch(message, data, at, end)
     return at
+
+
+def with_stamps(carry: Carry, block: bytes, restorer: Restorer) -> Carry:
+    try:
+        return Carry(carry.stack, carry.at, stamps.restored(carry.packet, block, restorer))
+    except RemoteProtocolError as error:
+        raise Malformed(f"{carry.packet.kind}: {brief(error)}") from None
 
 
 def fetch(holder: Message | Publish | Event, data: bytes, at: int, end: int) -> int:

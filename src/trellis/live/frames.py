@@ -21,7 +21,7 @@ from trellis.protocols.overlays import vcube_packets
 from trellis.protocols.parts import desk_packets, detector
 from trellis.words import EXACT, LENGTH_MAX, Count, Incarnation, NodeId, Packet, Payload, Seq, Time, Topic
 
-VERSION = 1
+VERSION = 2
 FRAME_MAX = LENGTH_MAX  # bytes of header and body together
 STRANGER_MAX = 4096  # the same, until the link is accepted
 BUNDLE_MAX = 1 << 19  # bytes of one block that may be published: the header of a full barrier fits beside it

@@ -63,6 +63,11 @@ class Gauges(Collector):
         closed = CounterMetricFamily("trellis_links_closed", "Connections that ended.", labels=["who"])
         closed.add_metric(["accepted"], closings.OF_ACCEPTED.total)
         closed.add_metric(["stranger"], closings.OF_STRANGERS.total)
+        stamps = CounterMetricFamily(
+            "trellis_stamp_bytes", "Timestamps of total order on links to members.", labels=["form"]
+        )
+        stamps.add_metric(["plain"], tally.stamps.plain)
+        stamps.add_metric(["sent"], tally.stamps.sent)
         return [
             who,
             CounterMetricFamily("trellis_published", "Messages published here.", tally.published),
@@ -90,6 +95,7 @@ class Gauges(Collector):
             CounterMetricFamily("trellis_suspicions", "Links lost without a goodbye.", tally.suspicions),
             CounterMetricFamily("trellis_restores", "Links to members that came to stand.", tally.restores),
             queues,
+            stamps,
             closed,
             CounterMetricFamily("trellis_frames_refused", "Links ended for senseless bytes.", closings.refused()),
         ]

@@ -23,6 +23,7 @@ from trellis.live.places import Member
 from trellis.live.roster import Roster, forgotten, pieces
 from trellis.live.tls import Identity
 from trellis.live.transport import Link, Owner
+from trellis.protocols.parts.deltas import Shortener
 from trellis.words import NodeId
 
 log = logging.getLogger("trellis.live")
@@ -188,6 +189,7 @@ class Peers:
         peer.link = link
         self.known[link] = hello.place
         link.before_write = self.host.secure
+        link.shortener = Shortener(spent=self.host.tally.stamps)
         tell(link, self.roster.all_news())
         self.host.restore(hello.place, hello.incarnation)
         self.changed.set()

@@ -27,6 +27,7 @@ def report(node: Node) -> dict[str, Any]:
             }
             for member in members.roster.present()
         ],
+        "stamps": {"plain_bytes": host.tally.stamps.plain, "sent_bytes": host.tally.stamps.sent},
         "topics": [topic_report(node, topic) for topic in sorted(node.courses)],
     }
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from trellis.protocols.parts.deltas import Spent
+
 
 class Tally:
-    """Messages, but for the last two."""
+    """Messages, but for the last three."""
 
-    __slots__ = ("delivered", "lacking", "left_out", "published", "restores", "settled", "suspicions")
+    __slots__ = ("delivered", "lacking", "left_out", "published", "restores", "settled", "stamps", "suspicions")
 
     def __init__(self) -> None:
         self.published = 0  # by this node
@@ -16,3 +18,4 @@ class Tally:
         self.left_out = 0  # by a reader that was too slow
         self.suspicions = 0  # links lost without a goodbye
         self.restores = 0  # links that came to stand
+        self.stamps = Spent()  # bytes of timestamps that left on links to members

@@ -27,6 +27,7 @@ from trellis.live.addresses import resolved, written
 from trellis.live.codec import Decoder, encode
 from trellis.live.frames import QUEUE_MAX, Frame
 from trellis.live.tls import Channel, Identity, Stranger, peer
+from trellis.protocols.parts.deltas import Shortener
 
 log = logging.getLogger("trellis.live")
 
@@ -68,6 +69,7 @@ class Link(asyncio.Protocol):
         self.heard = False  # the peer has said something
         self.gone: asyncio.Future[None] = self.loop.create_future()  # nothing of it is left, unsent bytes neither
         self.decoder = Decoder()
+        self.shortener: Shortener | None = None  # of timestamps, on a link between members
         self.channel: Channel | None = None
         self.timer: asyncio.TimerHandle | None = None  # for the handshake, to be accepted, to linger
         self.expiry: asyncio.TimerHandle | None = None  # of its certificate
@@ -91,7 +93,7 @@ class Link(asyncio.Protocol):
         """Put a frame on its way, or beside others that will go soon. To a link that has ended it goes nowhere."""
         if self.reason is not None:
             return
-        chunks = encode(frame)
+        chunks = encode(frame, self.shortener)
         self.chunks += chunks
         self.waiting += sum(map(len, chunks))
         if self.waiting > QUEUE_MAX:

@@ -38,7 +38,19 @@ from trellis.events import (
 )
 from trellis.machine import Machine, Place
 from trellis.protocols.seam import Above, Below, Missing, Outlet
-from trellis.words import NOTHING, Barrier, Message, MessageId, NodeId, Origin, Packet, Topic, Vector, merge
+from trellis.words import (
+    ENTRY_BYTES,
+    NOTHING,
+    Barrier,
+    Message,
+    MessageId,
+    NodeId,
+    Origin,
+    Packet,
+    Topic,
+    Vector,
+    merge,
+)
 
 # What an overlay can give and an ordering can need; a stack that lacks one is refused by this name.
 START_CUT = "a start cut for joiners"
@@ -331,7 +343,7 @@ class Ordering(Machine):
     def hold(self, message: Message, sign: int = 1) -> None:
         """Count what waits, and with -1 what waits no more."""
         self.held += sign * message.count
-        self.held_bytes += sign * len(message.payload)
+        self.held_bytes += sign * (len(message.payload) + ENTRY_BYTES * len(message.stamp))
 
     def go_on(self, session: Session, topic: Topic, origin: Origin) -> None:
         """Deliver what waited for numbers that will not come any more."""

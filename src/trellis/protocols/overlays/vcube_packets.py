@@ -124,9 +124,12 @@ class Fill(Packet, frozen=True, gc=False, tag="F"):
 
 
 def weight(message: Message) -> int:
-    """Bytes that a message takes on a wire, at most: its payload, and an id for itself and each predecessor."""
+    """Bytes that a message takes on a wire, at most: its payload, an id for itself and each predecessor, and all of its
+    timestamp.
+    """
     id_max = 32 + 4 * len(message.id.topic)
-    return len(message.payload) + id_max * (1 + len(message.follows))
+    size = len(message.payload) + id_max * (1 + len(message.follows))
+    return size + sum([16 + 4 * len(topic) for topic, _ in message.stamp]) if message.stamp else size
 
 
 def portion(queue: list[Message], batch: int) -> tuple[Message, ...]:

@@ -2,15 +2,16 @@
 
 Source:   ours; TNO ships whole timestamps. After Singhal and Kshemkalyani 1992, who send of a vector clock what has
           changed since the last message to the same receiver.
-Promises: whatever timestamps go in at one end come out at the other. Both ends keep the last timestamp of each topic,
-          and forget the same ones when they keep too many. `reset` begins anew. What a peer sends is taken whole or
-          refused (RemoteProtocolError), and a refused one changes nothing.
+Promises: whatever timestamps go in at one end come out at the other, in no more bytes than whole. Each has a key, which
+          both ends know (of a message: its topic). Both keep which topics were in the last one of a key, and the last
+          number of each topic, whatever the key; when that is too much, both forget all of it. `reset` begins anew.
+          What a peer sends is taken whole or refused (RemoteProtocolError), and a refused one changes nothing.
 Assumes:  a link on which nothing is lost or overtakes within a session; both ends reset when a session begins.
 """
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterator
+from collections.abc import Container, Hashable, Iterator
 from typing import Annotated
 
 import msgspec
@@ -19,7 +20,9 @@ from msgspec import Meta
 from trellis.errors import RemoteProtocolError
 from trellis.words import EXACT, GROUP_MAX, Stamp, Topic
 
-KEPT_MAX = 1 << 18  # entries that an end keeps, over all topics
+KEPT_MAX = 1 << 18  # entries that an end keeps
+
+Entry = tuple[Topic, int]
 
 Gap = Annotated[int, Meta(ge=0, lt=GROUP_MAX)]  # places passed over since the one before
 Step = Annotated[int, Meta(gt=-EXACT, lt=EXACT)]
@@ -28,7 +31,7 @@ Steps = Annotated[tuple[Step, ...], Meta(max_length=2 * GROUP_MAX)]  # a gap and
 
 
 class Whole(msgspec.Struct, frozen=True, gc=False, array_like=True, tag=0, forbid_unknown_fields=True):
-    """The first one of a topic."""
+    """The first one of a key."""
 
     stamp: Stamp
 
@@ -47,6 +50,16 @@ class Regrouped(msgspec.Struct, frozen=True, gc=False, array_like=True, tag=2, f
     steps: Steps
 
 
+class Spent:
+    """Bytes of timestamps: as they are, and as they went over links."""
+
+    __slots__ = ("plain", "sent")
+
+    def __init__(self) -> None:
+        self.plain = self.sent = 0
+
+
+WRAPPING = 2  # bytes of a whole one around it
 ENCODE = msgspec.msgpack.Encoder().encode
 DECODE = msgspec.msgpack.Decoder(Whole | Since | Regrouped).decode
 
@@ -57,71 +70,105 @@ def only(stamp: Stamp, wanted: Container[Topic]) -> Stamp:
 
 
 class Memory:
-    """The last timestamp of each topic, as both ends of a link have it."""
+    """What went over a link, as both of its ends have it."""
 
     def __init__(self, kept_max: int = KEPT_MAX) -> None:
         self.kept_max = kept_max
-        self.last: dict[Topic, Stamp] = {}  # the one that was used last comes last
-        self.kept = 0
+        self.groups: dict[Hashable, tuple[Topic, ...]] = {}  # by key: the topics of its last timestamp
+        self.entries: dict[Topic, Entry] = {}  # the last number of each topic, in whatever timestamp it was
+        self.kept = 0  # in the groups, and one for each of them
 
     def reset(self) -> None:
-        self.last.clear()
+        self.groups.clear()
+        self.entries.clear()
         self.kept = 0
 
-    def keep(self, topic: Topic, stamp: Stamp) -> None:
-        self.kept += len(stamp) - len(self.last.pop(topic, ()))
-        self.last[topic] = stamp
-        while self.kept > self.kept_max:
-            self.kept -= len(self.last.pop(next(iter(self.last))))
+    def keep(self, key: Hashable, group: tuple[Topic, ...], stamp: Stamp) -> None:
+        known = self.groups.get(key)
+        if known is not group:
+            self.kept += len(group) - (len(known) if known is not None else -1)
+            self.groups[key] = group
+        self.entries.update(zip(group, stamp, strict=True))
+        if self.kept + len(self.entries) > self.kept_max:
+            self.reset()
+
+    def expected(self, group: tuple[Topic, ...]) -> Stamp:
+        return tuple(map(self.entries.__getitem__, group))
 
 
 class Shortener(Memory):
     """The end that sends."""
 
-    def shorten(self, topic: Topic, stamp: Stamp) -> bytes:
-        """A message's timestamp, as it goes over the link."""
-        before = self.last.get(topic)
-        self.keep(topic, stamp)
-        if before is None:
-            return ENCODE(Whole(stamp))
-        if len(before) == len(stamp) and all(map(same_topic, before, stamp)):
-            return ENCODE(Since(tuple(steps_between(before, stamp))))
-        now, known = dict(stamp), dict(before)
-        gone = tuple(gaps(n for n, (name, _) in enumerate(before) if name not in now))
-        came = tuple(entry for entry in stamp if entry[0] not in known)
-        stayed = only(before, now)
-        return ENCODE(Regrouped(gone, came, tuple(steps_between(stayed, only(stamp, known)))))
+    def __init__(self, kept_max: int = KEPT_MAX, spent: Spent | None = None) -> None:
+        super().__init__(kept_max)
+        self.spent = spent if spent is not None else Spent()
+
+    def shorten(self, key: Hashable, stamp: Stamp) -> bytes:
+        """A timestamp, as it goes over the link."""
+        known, group = self.groups.get(key), tuple([name for name, _ in stamp])
+        whole = sent = ENCODE(Whole(stamp))
+        if known == group:
+            group = known
+            sent = ENCODE(Since(tuple(steps_between(self.expected(known), stamp))))
+        elif known is not None and is_set(known) and is_set(group):
+            sent = ENCODE(regrouped(self.expected(known), stamp))
+        if len(sent) > len(whole):
+            sent = whole
+        self.keep(key, group, stamp)
+        self.spent.plain += len(whole) - WRAPPING
+        self.spent.sent += len(sent)
+        return sent
 
 
 class Restorer(Memory):
     """The end that receives."""
 
-    def restore(self, topic: Topic, sent: bytes) -> Stamp:
+    def restore(self, key: Hashable, sent: bytes, ascending: bool = True) -> Stamp:
         """The timestamp that the other end shortened to this."""
         try:
             said = DECODE(sent)
         except (msgspec.MsgspecError, UnicodeError) as error:
-            raise RemoteProtocolError(f"topic {topic!r}: a timestamp that cannot be read ({error})") from None
-        stamp = said.stamp if isinstance(said, Whole) else self.changed(topic, said)
-        names = [name for name, _ in stamp]
-        if len(names) > GROUP_MAX or names != sorted(set(names)):
-            raise RemoteProtocolError(f"topic {topic!r}: a timestamp with too many topics, or not in ascending order")
-        self.keep(topic, stamp)
+            raise RemoteProtocolError(f"{key!r}: a timestamp that cannot be read ({error})") from None
+        group = self.groups.get(key)
+        if isinstance(said, Whole):
+            stamp = said.stamp
+        elif group is None:
+            raise RemoteProtocolError(f"{key!r}: changes of a timestamp, and there was none before")
+        elif isinstance(said, Since):
+            stamp = tuple(stepped(key, self.expected(group), said.steps))
+        else:
+            stamp = changed(key, self.expected(group), said)
+        if group is None or not isinstance(said, Since):
+            group = tuple([name for name, _ in stamp])
+            if len(group) > GROUP_MAX or (ascending and not is_in_order(list(group))):
+                raise RemoteProtocolError(f"{key!r}: a timestamp with too many topics, or not in ascending order")
+        self.keep(key, group, stamp)
         return stamp
 
-    def changed(self, topic: Topic, said: Since | Regrouped) -> Stamp:
-        stamp = self.last.get(topic)
-        if stamp is None:
-            raise RemoteProtocolError(f"topic {topic!r}: changes of a timestamp, and there was none before")
-        if isinstance(said, Since):
-            return tuple(stepped(topic, stamp, said.steps))
-        gone = set(places(topic, said.gone, len(stamp)))
-        stayed = tuple(entry for n, entry in enumerate(stamp) if n not in gone)
-        return tuple(sorted((*stepped(topic, stayed, said.steps), *said.came)))
+
+def is_in_order(group: list[Topic]) -> bool:
+    return group == sorted(group)
 
 
-def same_topic(one: tuple[Topic, int], two: tuple[Topic, int]) -> bool:
-    return one[0] == two[0]
+def is_set(group: tuple[Topic, ...]) -> bool:
+    """In order and without repetition: then whoever knows what is in it knows where."""
+    return list(group) == sorted(set(group))
+
+
+def regrouped(before: Stamp, stamp: Stamp) -> Regrouped:
+    now, known = dict(stamp), dict(before)
+    gone = tuple(gaps(n for n, (name, _) in enumerate(before) if name not in now))
+    came = tuple(entry for entry in stamp if entry[0] not in known)
+    return Regrouped(gone, came, tuple(steps_between(only(before, now), only(stamp, known))))
+
+
+def changed(key: Hashable, before: Stamp, said: Regrouped) -> Stamp:
+    gone = set(places(key, said.gone, len(before)))
+    stayed = tuple(entry for n, entry in enumerate(before) if n not in gone)
+    after = tuple(sorted((*stepped(key, stayed, said.steps), *said.came)))
+    if not is_set(tuple([name for name, _ in after])):
+        raise RemoteProtocolError(f"{key!r}: a topic comes to a timestamp in which it is")
+    return after
 
 
 def steps_between(before: Stamp, stamp: Stamp) -> Iterator[int]:
@@ -141,22 +188,22 @@ def gaps(ascending: Iterator[int]) -> Iterator[int]:
         last = n
 
 
-def places(topic: Topic, passed: tuple[int, ...], size: int) -> Iterator[int]:
+def places(key: Hashable, passed: tuple[int, ...], size: int) -> Iterator[int]:
     n = -1
     for gap in passed:
         n += gap + 1
         if not 0 <= n < size:
-            raise RemoteProtocolError(f"topic {topic!r}: place {n} of a timestamp with {size} entries")
+            raise RemoteProtocolError(f"{key!r}: place {n} of a timestamp with {size} entries")
         yield n
 
 
-def stepped(topic: Topic, stamp: Stamp, steps: tuple[int, ...]) -> list[tuple[Topic, int]]:
+def stepped(key: Hashable, stamp: Stamp, steps: tuple[int, ...]) -> list[Entry]:
     if len(steps) % 2 or min(steps[::2], default=0) < 0:
-        raise RemoteProtocolError(f"topic {topic!r}: changes of a timestamp that are no pairs of a gap and a step")
+        raise RemoteProtocolError(f"{key!r}: changes of a timestamp that are no pairs of a gap and a step")
     found = list(stamp)
-    for n, step in zip(places(topic, steps[::2], len(stamp)), steps[1::2], strict=True):
+    for n, step in zip(places(key, steps[::2], len(stamp)), steps[1::2], strict=True):
         name, number = found[n]
         if not 0 <= number + step < EXACT:
-            raise RemoteProtocolError(f"topic {topic!r}: number {number + step} of topic {name!r} is out of range")
+            raise RemoteProtocolError(f"{key!r}: number {number + step} of topic {name!r} is out of range")
         found[n] = (name, number + step)
     return found

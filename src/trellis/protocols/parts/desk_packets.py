@@ -339,6 +339,8 @@ def weight(entry: Entry) -> int:
     """Bytes that a line takes on a wire, at most."""
     command = entry.command
     names = command.entries if isinstance(command, Climb) else ()
+    if isinstance(command, Climbed):
+        names = command.answer.entries
     if isinstance(command, Change):
         names = tuple((topic, 0) for topic in command.topics)
     sweep = command.about if isinstance(command, Climb) else command.answer if isinstance(command, Climbed) else command

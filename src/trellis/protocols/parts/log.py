@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import deque
 
-from trellis.words import Message, Origin, Topic, Vector
+from trellis.words import ENTRY_BYTES, Message, Origin, Topic, Vector
 
 BYTES_MAX = 64 << 20
 
@@ -71,7 +71,7 @@ class Log:
 
     def count(self, message: Message, sign: int) -> None:
         self.messages += sign * message.count
-        self.bytes += sign * len(message.payload)
+        self.bytes += sign * (len(message.payload) + ENTRY_BYTES * len(message.stamp))
 
     def beyond(self, topic: Topic, vector: Vector) -> list[Message]:
         """What I have that somebody with this vector lacks; of each origin in ascending order."""
