@@ -126,7 +126,8 @@ class Theatre:
                 stamp = stamp_in(effect.packet)
                 self.said.append(f"{node} -> {effect.to} {effect.packet.kind} {effect.packet.id}{several}{stamp}")
             case Deliver():
-                self.said.append(f'{node} deliver {effect.message.id} "{effect.message.payload.decode()}"')
+                tags = "".join(f" {tag}" for tag in effect.tags)
+                self.said.append(f'{node} deliver {effect.message.id} "{effect.message.payload.decode()}"{tags}')
             case Confirm():
                 self.said.append(f"{node} confirm {effect.topic}")
             case Settle():

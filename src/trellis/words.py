@@ -77,6 +77,8 @@ Number = Annotated[int, Meta(ge=0, lt=EXACT)]
 Stamp = Annotated[tuple[tuple[Topic, Number], ...], Meta(max_length=GROUP_MAX)]  # ascending by topic
 UNSTAMPED: Stamp = ()
 
+OUT_OF_ORDER = "out_of_order"  # a tag of a delivery: something that comes after it was delivered before
+
 
 class Message(msgspec.Struct, frozen=True, gc=False, array_like=True, forbid_unknown_fields=True):
     """What an application published in one call, with what the ordering needs to place it.

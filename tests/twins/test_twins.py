@@ -88,7 +88,7 @@ def next_to(id: MessageId) -> MessageId:
     return MessageId(id.origin, id.topic, id.seq + 1)
 
 
-HAPPENED = ["publish", "spread", "deliver", "skip", "settle", "gap", "confirm"]
+HAPPENED = ["publish", "spread", "deliver", "late", "skip", "settle", "gap", "confirm"]
 
 
 @given(st.lists(st.tuples(st.sampled_from(HAPPENED), st.sampled_from("xy"), st.integers(1, 9), st.integers(0, 4))))
@@ -96,7 +96,7 @@ def test_a_line_about_many_messages_is_a_row_for_each_or_a_range(lines: list[tup
     recorder, plain = Recorder(), []
     for at, (kind, topic, seq, batch) in enumerate(lines):
         recorder.happened(kind, at, 7, MessageId((3, 1), topic, seq), batch, 2)
-        each = range(max(1, batch)) if kind in ("publish", "spread", "deliver", "skip") else [None]
+        each = range(max(1, batch)) if kind in ("publish", "spread", "deliver", "late", "skip") else [None]
         for n in each:
             numbers = (seq, batch) if n is None else (seq + n, 0)
             plain.append(Row(len(plain), at, 7, kind, topic, 3, 1, numbers[0], "", -1, 0, numbers[1], 2))

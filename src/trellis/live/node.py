@@ -44,7 +44,7 @@ Post = Callable[[Send, str, int], None]  # what to whom, which machine's, at wha
 class Application(Protocol):
     """Who is told what comes of it."""
 
-    def delivered(self, message: Message) -> None: ...
+    def delivered(self, message: Message, tags: tuple[str, ...]) -> None: ...
     def confirmed(self, topic: Topic) -> None: ...
     def published(self, id: MessageId, count: int) -> None: ...
     def settled(self, id: MessageId, count: int) -> None: ...
@@ -152,8 +152,8 @@ class Host:
                     message = effect.message
                     tally.delivered += message.count
                     if journal is not None:
-                        journal.happened("deliver", now, message.id, message.count)
-                    application.delivered(message)
+                        journal.happened("late" if effect.tags else "deliver", now, message.id, message.count)
+                    application.delivered(message, effect.tags)
                 case Note():
                     if journal is not None:
                         journal.happened(effect.kind, now, effect.id, effect.count, effect.barrier)

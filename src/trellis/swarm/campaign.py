@@ -15,6 +15,7 @@ from trellis.protocols import WHOLE
 from trellis.scenario.model import Scenario
 from trellis.sim import Run, run
 from trellis.swarm.schedule import break_things, lose_replies, schedule
+from trellis.trace.rows import DELIVERIES
 
 
 class Failure(NamedTuple):
@@ -48,6 +49,7 @@ class Campaign:
         self.schedules = 0
         self.failed = 0
         self.deliveries = 0
+        self.late = 0  # of those, tagged as out of order
         self.gaps = 0  # messages that an application was told it would not get
         self.violations = dict.fromkeys(PROMISES[ordering], 0)
         self.failures: dict[str, Failure] = {}
@@ -61,7 +63,8 @@ class Campaign:
     def add(self, tried: Tried) -> None:
         self.schedules += 1
         self.failed += bool(tried.kinds)
-        self.deliveries += len(tried.run.trace.of_kind("deliver"))
+        self.deliveries += len(tried.run.trace.of_kind(*DELIVERIES))
+        self.late += len(tried.run.trace.of_kind("late"))
         self.gaps += int(tried.run.trace.of_kind("gap").numbers("batch").sum())
         for audit, witnesses in tried.witnesses.items():
             self.violations[audit] = self.violations.get(audit, 0) + len(witnesses)
@@ -92,6 +95,7 @@ class Campaign:
             "schedules": self.schedules,
             "schedules_failed": self.failed,
             "deliveries": self.deliveries,
+            "late": self.late,
             "lost": self.violations["lost"],
             "stuck": self.violations["stuck"],
             "violations": self.violations,
