@@ -15,6 +15,7 @@ from trellis.audit.across import across
 from trellis.audit.causal import causal
 from trellis.metrics import traffic
 from trellis.metrics.latency import latencies
+from trellis.protocols.parts.haste import Passed
 from trellis.protocols.parts.seen import Seen
 from trellis.sim import run
 from trellis.sim.calendar import PACKET, Calendar
@@ -46,6 +47,30 @@ def test_seen_is_a_set_of_numbers_that_forgets_what_it_can(calls: list[tuple[tup
         ahead = {number for low, high in seen.ahead.get(origin, {}).items() for number in range(low, high + 1)}
         assert set(range(1, seen.upto.get(origin, 0) + 1)) | ahead == numbers
     assert all(seen.ahead.values()), "no empty gap is kept"
+
+
+@given(st.lists(st.tuples(st.booleans(), st.sampled_from("ce"), st.integers(0, 9), st.integers(0, 4))))
+def test_what_was_passed_over_is_a_set_of_numbers(calls: list[tuple[bool, str, int, int]]) -> None:
+    passed = Passed()
+    plain: dict[str, set[int]] = {"c": set(), "e": set()}
+    clock = {"c": 0, "e": 0}
+    for goes, topic, step, more in calls:
+        numbers = plain[topic]
+        if goes:
+            first, last = clock[topic] + step + 1, clock[topic] + step + 1 + more
+            passed.add(topic, first, last)
+            numbers |= set(range(first, last + 1))
+            clock[topic] = last
+        else:
+            first = max(1, clock[topic] - 3 * step)
+            taken = {n for low, high in passed.take(topic, first, first + more) for n in range(low, high + 1)}
+            assert taken == numbers & set(range(first, first + more + 1))
+            numbers -= taken
+        assert {n for n in range(clock[topic] + 3) if (topic, n) in passed} == numbers
+        assert passed.count == sum(map(len, passed.rows.values()))
+        assert all(passed.rows.values()), "no topic is kept without numbers"
+    passed.forget("c")
+    assert passed.count == len(passed.rows.get("e", ()))
 
 
 @given(st.lists(st.tuples(st.integers(0, 9), st.integers(0, 3), st.integers(0, 3), st.integers(0, 99)), unique=True))

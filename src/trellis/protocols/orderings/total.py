@@ -300,8 +300,7 @@ class Total(Deskbound):
         topic, origin, seq = told.id.topic, told.id.origin, told.id.seq
         if self.clock.get(topic, -1) + 1 != told.number:
             return
-        given_up = max(0, min(told.count, self.given_up.get((topic, origin), 0) - seq + 1))
-        count = told.count if told.void else given_up
+        count, given_up = self.lost_of(told)
         if not count:
             self.below.look_again(topic)
             return
@@ -317,6 +316,12 @@ class Total(Deskbound):
         self.look_at({topic: None, **self.waits.pop(topic, {})})
         if topic in self.clock and self.is_stuck(topic):  # where one was lost, the next one mostly was, too
             self.pull(topic)
+
+    def lost_of(self, told: Told) -> tuple[int, int]:
+        """How many of these will not come; and of how many of those the overlay has told."""
+        given_up = self.given_up.get((told.id.topic, told.id.origin), 0) - told.id.seq + 1
+        given_up = max(0, min(told.count, given_up))
+        return told.count if told.void else given_up, given_up
 
     # What was lost on the way is asked for again
 
