@@ -39,6 +39,7 @@ from bad_input import PLAIN, scenario_file
         (["swarm", "--ordering", "best"], "stack.ordering = 'best': no such ordering"),
         (["swarm", "--overlay", "vcube-printed", "--ordering", "fifo"], "it brings its own order"),
         (["swarm", "--lose", "0.01"], "--lose 0.01: 'causal' has no packets of its own; use ordering total or"),
+        (["swarm", "--hasty"], "--hasty: 'causal' waits for as long as it takes; use ordering total"),
         (["swarm", "--ordering", "total-printed", "--lose", "1"], "'--lose'"),
         (["swarm", "--ordering", "total-printed", "--lose", "nan"], "'--lose'"),
         (["audit"], "Missing argument 'DIR'"),

@@ -14,7 +14,7 @@ from trellis.audit.diagnosis import HOLES, Diagnosis
 from trellis.protocols import WHOLE
 from trellis.scenario.model import Scenario
 from trellis.sim import Run, run
-from trellis.swarm.schedule import break_things, lose_replies, schedule
+from trellis.swarm.schedule import break_things, lose_replies, make_hasty, schedule
 from trellis.trace.rows import DELIVERIES
 
 
@@ -41,11 +41,14 @@ class Tried(NamedTuple):
 class Campaign:
     """The tally of many schedules on one stack."""
 
-    def __init__(self, overlay: str, ordering: str, faults: bool = False, lose: float = 0.0) -> None:
+    def __init__(
+        self, overlay: str, ordering: str, faults: bool = False, lose: float = 0.0, hasty: bool = False
+    ) -> None:
         self.overlay = overlay
         self.ordering = ordering
         self.faults = faults
         self.lose = lose
+        self.hasty = hasty
         self.schedules = 0
         self.failed = 0
         self.deliveries = 0
@@ -56,7 +59,7 @@ class Campaign:
 
     def go(self, seed: int, schedules: int, progress: Callable[[int], None] | None = None) -> None:
         for number in range(schedules):
-            self.add(try_one(seed + number, self.overlay, self.ordering, self.faults, self.lose))
+            self.add(try_one(seed + number, self.overlay, self.ordering, self.faults, self.lose, self.hasty))
             if progress is not None:
                 progress(number + 1)
 
@@ -79,6 +82,7 @@ class Campaign:
 
     def replay(self, seed: int) -> str:
         broken = (" --faults" if self.faults else "") + (f" --lose {self.lose}" if self.lose else "")
+        broken += " --hasty" if self.hasty else ""
         return f"trellis swarm --overlay {self.overlay} --ordering {self.ordering}{broken} --schedules 1 --seed {seed}"
 
     def by_kind(self) -> list[Failure]:
@@ -91,6 +95,7 @@ class Campaign:
             "ordering": self.ordering,
             "faults": self.faults,
             "lose": self.lose,
+            "hasty": self.hasty,
             "gaps": self.gaps,
             "schedules": self.schedules,
             "schedules_failed": self.failed,
@@ -103,13 +108,17 @@ class Campaign:
         }
 
 
-def try_one(seed: int, overlay: str, ordering: str, faults: bool = False, lose: float = 0.0) -> Tried:
+def try_one(
+    seed: int, overlay: str, ordering: str, faults: bool = False, lose: float = 0.0, hasty: bool = False
+) -> Tried:
     """Run one schedule and judge it. Names of holes are those of the printed VCube-PS."""
     scenario = schedule(seed, overlay, ordering)
     if faults:
         scenario = break_things(scenario)
     if lose:
         scenario = lose_replies(scenario, lose)
+    if hasty:
+        scenario = make_hasty(scenario)
     result = run(scenario)
     witnesses = judge(result.trace, promises_of(ordering, scenario.stack.options()), result.quiet)
     found = [witness for listed in witnesses.values() for witness in listed]
