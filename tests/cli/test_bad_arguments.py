@@ -42,6 +42,11 @@ from bad_input import PLAIN, scenario_file
         (["swarm", "--hasty"], "--hasty: 'causal' waits for as long as it takes; use ordering total"),
         (["swarm", "--ordering", "total-printed", "--lose", "1"], "'--lose'"),
         (["swarm", "--ordering", "total-printed", "--lose", "nan"], "'--lose'"),
+        (["node", "--listen", "127.0.0.1:0", "--plaintext", "--hasty-buffer", "-1"], "'--hasty-buffer'"),
+        (
+            ["node", "--listen", "127.0.0.1:0", "--plaintext", "--hasty-ttl", "3600001"],
+            "hasty_ttl_ms = 3600001: it must",
+        ),
         (["audit"], "Missing argument 'DIR'"),
         (["story", "x"], "Missing argument 'MESSAGE'"),
         (["protocols", "x"], "unexpected extra argument"),

@@ -6,12 +6,13 @@ from __future__ import annotations
 class Tally:
     """Messages, but for the last two."""
 
-    __slots__ = ("delivered", "lacking", "left_out", "published", "restores", "settled", "suspicions")
+    __slots__ = ("delivered", "lacking", "late", "left_out", "published", "restores", "settled", "suspicions")
 
     def __init__(self) -> None:
         self.published = 0  # by this node
         self.settled = 0  # of those: every confirmed subscriber has them
         self.delivered = 0  # to this node
+        self.late = 0  # of those: tagged as out of order
         self.lacking = 0  # that nobody had any more
         self.left_out = 0  # by a reader that was too slow
         self.suspicions = 0  # links lost without a goodbye
