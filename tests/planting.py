@@ -306,6 +306,29 @@ def wait_for_the_dead(rows: list[Row], random: Random) -> list[Row] | None:
     return put_in(spoilt, len(spoilt), *words)
 
 
+def tag_some(rows: list[Row], random: Random) -> list[Row] | None:
+    """Deliveries are said to be out of order, whether they are or not; some of them come twice."""
+    few = set(random.sample(delivered := places(rows, "deliver"), len(delivered) // random.choice([2, 5, 20])))
+    spoilt = [row._replace(kind="late") if n in few else row for n, row in enumerate(rows)]
+    for n in random.sample(sorted(few), min(len(few), random.choice([0, 0, 2]))):
+        spoilt.insert(random.randint(n + 1, len(spoilt)), rows[n]._replace(kind=random.choice(["late", "deliver"])))
+    return spoilt
+
+
+def swap_and_tag(rows: list[Row], random: Random) -> list[Row] | None:
+    """Pairs change places, and of some of them one is tagged: the one that comes too late, or the other one."""
+    for n in range(random.choice([1, 2, 6])):
+        swapped = (swap_two_of_one_source if n % 2 else invert_a_pair)(rows, random)
+        if swapped is None:
+            return rows if n else None
+        moved = [k for k, (row, now) in enumerate(zip(rows, swapped, strict=True)) if row != now]
+        rows = swapped
+        if random.random() < 0.8:
+            k = random.choice([*moved, moved[-1], moved[-1]])
+            rows[k] = rows[k]._replace(kind="late")
+    return rows
+
+
 # Which audit must notice each planting, at least somewhere.
 VIOLATIONS: dict[Planting, str] = {
     drop_a_delivery: "lost",
@@ -336,4 +359,6 @@ ODDITIES: tuple[Planting, ...] = (
     crash,
     crash_and_come_back,
     wait_for_the_dead,
+    tag_some,
+    swap_and_tag,
 )

@@ -14,7 +14,8 @@ Commands: `nodes N overlay=O ordering=R`, `standing TOPIC NODE...`, `subscribe N
 duplicate), `lose A -> B`, `settle` (carry everything, round by round, until nothing is left), `restart NODE` (it comes
 back with a new incarnation and no memory), `cut A B` (their link breaks, with all that is on it, and both notice),
 `mend A B` (it stands again, and both are told), `crash NODE` (all its links break; nothing is told to it), `wake NODE`
-(its timer runs out), `# a remark`. After `overlay=O ordering=R` may follow options of the overlay, as `repair=10`.
+(its timer runs out: the one that was set last, or `wake NODE NAME`), `later TIME` (nothing happens for so long),
+`# a remark`. After `overlay=O ordering=R` may follow options of the overlay, as `repair=10`.
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ class Theatre:
         self.overlay = self.ordering = ""
         self.options: dict[str, int] = {}
         self.dead: set[int] = set()
-        self.timers: dict[int, str] = {}
+        self.timers: dict[int, list[str]] = {}  # the one that was set last at the end
         self.said: list[str] = []
         self.now = 0
 
@@ -81,7 +82,12 @@ class Theatre:
                     if other != int(node) and other not in self.dead:
                         self.cut(int(node), other)
             case ["wake", node]:
-                self.feed(int(node), Timeout(self.timers.pop(int(node))))
+                self.feed(int(node), Timeout(self.timers[int(node)].pop()))
+            case ["wake", node, name]:
+                self.timers[int(node)].remove(name)
+                self.feed(int(node), Timeout(name))
+            case ["later", time]:
+                self.now += int(time)
             case ["settle"]:
                 while any(self.links.values()):
                     for a, b in sorted(
@@ -126,7 +132,8 @@ class Theatre:
                 stamp = stamp_in(effect.packet)
                 self.said.append(f"{node} -> {effect.to} {effect.packet.kind} {effect.packet.id}{several}{stamp}")
             case Deliver():
-                self.said.append(f'{node} deliver {effect.message.id} "{effect.message.payload.decode()}"')
+                tags = "".join(f" {tag}" for tag in effect.tags)
+                self.said.append(f'{node} deliver {effect.message.id} "{effect.message.payload.decode()}"{tags}')
             case Confirm():
                 self.said.append(f"{node} confirm {effect.topic}")
             case Settle():
@@ -134,7 +141,8 @@ class Theatre:
             case Gap():
                 self.said.append(f"{node} gap {effect.id}" + (f" x{effect.count}" if effect.count > 1 else ""))
             case SetTimer():
-                self.timers[node] = effect.name
+                timers = self.timers.setdefault(node, [])
+                timers[:] = [*(name for name in timers if name != effect.name), effect.name]
             case Note(kind="skip"):
                 self.said.append(f"{node} skip {effect.id}")
             case Note(kind="spread") if effect.barrier:

@@ -37,6 +37,7 @@ INTEREST = 18  # which topics a client subscribes to
 LOSS = 19  # whether a packet of an ordering is lost
 FOLLOW_SAMPLE = 20  # who is in a sample of a follow graph
 CROSSING = 21  # the shape of a random schedule of several topics
+HASTE = 22  # how much of it a subscriber holds back
 
 
 def mix(x: int) -> int:

@@ -22,6 +22,7 @@ class Deliver(msgspec.Struct, frozen=True, gc=False):
     """Hand a message to the application, in the order of these effects."""
 
     message: Message
+    tags: tuple[str, ...] = ()  # what the application must know of it, as OUT_OF_ORDER
 
 
 class Confirm(msgspec.Struct, frozen=True, gc=False):

@@ -78,6 +78,8 @@ Stamp = Annotated[tuple[tuple[Topic, Number], ...], Meta(max_length=GROUP_MAX)] 
 UNSTAMPED: Stamp = ()
 ENTRY_BYTES = 16  # of an entry in memory: timestamps share most of theirs with those before them
 
+OUT_OF_ORDER = "out_of_order"  # a tag of a delivery: something that comes after it was delivered before
+
 
 class Message(msgspec.Struct, frozen=True, gc=False, array_like=True, forbid_unknown_fields=True):
     """What an application published in one call, with what the ordering needs to place it.

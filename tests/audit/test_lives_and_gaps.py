@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from trellis.audit import AUDITS, gaps_told, judge
+from trellis.audit import AUDITS, gaps_told, judge, late_told
 from trellis.trace.rows import Row
 from trellis.trace.table import trace_of
 
@@ -150,6 +150,25 @@ def test_what_comes_after_its_gap_was_told_is_uninvited_and_a_gap_excuses_no_inv
     assert broken(f"{published} 2 deliver 1:1 \n 2 gap 1:1 \n 2 deliver 1:2") == {}, (
         "told too much, but nothing is wrong"
     )
+
+
+def test_what_is_tagged_as_out_of_order_has_no_place_in_any_order_and_is_a_delivery_all_the_same() -> None:
+    published = f"{BOTH} 1 publish 1:1 \n 1 publish 1:2 \n 1 deliver 1:1 \n 1 deliver 1:2 \n"
+    assert broken(f"{published} 2 receive 1:1 \n 2 receive 1:2 \n 2 deliver 1:2 \n 2 late 1:1") == {}
+    assert set(broken(f"{published} 2 deliver 1:2 \n 2 deliver 1:1")) == {"fifo", "causal", "across", "total"}
+    assert broken(f"{published} 2 late 1:2 \n 2 deliver 1:1") == {}, "the tag says nothing of which one is too late"
+    assert late_told(trace_of(story(f"{published} 2 deliver 1:2 \n 2 late 1:1"))) == 1
+    assert set(broken(f"{published} 2 deliver 1:2 \n 2 late 1:1 \n 2 late 1:1")) == {"duplicate"}
+    assert set(broken(f"{published} 2 deliver 1:1 \n 2 deliver 1:2 \n 2 late 1:3")) == {"creation"}
+    assert set(broken(f"{published} 2 gap 1:1 \n 2 deliver 1:2 \n 2 late 1:1")) == {"uninvited"}
+
+
+def test_a_tag_excuses_nobody_else() -> None:
+    """Node 2 reads a with the tag and answers it: who reads the answer before a breaks the order, tags or not."""
+    said = "1 confirm \n 2 confirm \n 3 confirm \n 1 publish 1:1 \n 1 deliver 1:1 \n 2 late 1:1 \n 2 publish 2:1 \n"
+    answered = f"{said} 2 deliver 2:1 \n 1 deliver 2:1 \n 3 deliver 2:1 \n"
+    assert set(broken(f"{answered} 3 deliver 1:1")) == {"causal", "across", "total"}
+    assert broken(f"{answered} 3 late 1:1") == {}
 
 
 def test_a_topic_is_judged_by_its_own_order() -> None:

@@ -59,10 +59,10 @@ def watched(node: trellis.Node) -> list[tuple[str, int, int]]:
     seen: list[tuple[str, int, int]] = []
     deliver = node.courses.delivered
 
-    def delivered(message: Message) -> None:
+    def delivered(message: Message, tags: tuple[str, ...]) -> None:
         id = message.id
         seen.extend((id.topic, id.source, seq) for seq in range(id.seq, id.seq + message.count))
-        deliver(message)
+        deliver(message, tags)
 
     node.courses.delivered = delivered  # type: ignore[method-assign]
     return seen

@@ -19,7 +19,7 @@ from trellis.audit import judge as judge_plainly
 from trellis.pipeline.audit import Case, judge
 from trellis.pipeline.audit.columns import IN_ORDER, WITNESS, witness_of
 from trellis.sim import run
-from trellis.swarm import break_things, schedule
+from trellis.swarm import break_things, make_hasty, schedule
 from trellis.trace.rows import Row, spark_ddl
 from trellis.trace.table import Trace, trace_of
 
@@ -59,11 +59,18 @@ def world() -> World:
     for seed in range(60):
         for ordering in ("total", "per-topic"):
             made.traces[f"{ordering}-{seed}"] = shorter(run(schedule(seed, "vcube", ordering)).trace, seed)
+        made.traces[f"hasty-{seed}"] = shorter(run(make_hasty(schedule(seed, "vcube", "total"))).trace, seed)
+        made.traces[f"untagged-{seed}"] = trace_of([in_its_place(row) for row in made.traces[f"hasty-{seed}"].rows()])
         rows = list(made.traces[f"total-{seed}"].rows())
         for plant in (hold_ones_own_back, leave_before_ones_own_turn, answer_elsewhere):
             if (spoilt := plant(rows, Random(seed))) is not None:
                 made.traces[f"total-{plant.__name__}-{seed}"] = trace_of(spoilt)
     return made
+
+
+def in_its_place(row: Row) -> Row:
+    """A delivery that does not say that it is out of order."""
+    return row._replace(kind="deliver") if row.kind == "late" else row
 
 
 def shorter(trace: Trace, seed: int) -> Trace:
@@ -125,6 +132,13 @@ def test_sequencers_that_do_not_know_of_each_other_break_both_orders_across_topi
     assert sum(bool(plain["total"][name]) for name in alone) > 10
     assert sum(bool(plain["across"][name]) for name in alone) > 10
     assert not any(plain["total"][f"total-{seed}"] for seed in range(60))
+
+
+def test_hasty_subscribers_keep_total_order_by_their_tags_and_only_by_them(world, plain):
+    assert sum(len(world.traces[f"hasty-{seed}"].of_kind("late")) for seed in range(60)) > 1000
+    for audit in ("creation", "duplicate", "uninvited", "fifo", "total", "lost", "stuck"):
+        assert not any(plain[audit][f"hasty-{seed}"] for seed in range(60))
+    assert sum(bool(plain["total"][f"untagged-{seed}"]) for seed in range(60)) > 30
 
 
 @pytest.mark.parametrize(

@@ -13,13 +13,16 @@ from trellis.metrics.latency import latencies
 from trellis.metrics.summary import interval, summary
 from trellis.pipeline import metrics
 from trellis.sim import Run, run
-from trellis.swarm import schedule
+from trellis.swarm import make_hasty, schedule
 
 
 @pytest.fixture(scope="module")
 def finished() -> dict[str, Run]:
     stacks = ["vcube", "vcube-printed", "single-root"]
-    return {f"{overlay} {seed}": run(schedule(seed, overlay, "causal")) for overlay in stacks for seed in range(6)}
+    calm = {f"{overlay} {seed}": run(schedule(seed, overlay, "causal")) for overlay in stacks for seed in range(6)}
+    hasty = {f"hasty {seed}": run(make_hasty(schedule(seed, "vcube", "total"))) for seed in range(6)}
+    assert any(len(result.trace.of_kind("late")) for result in hasty.values())
+    return calm | hasty
 
 
 @pytest.fixture(scope="module")

@@ -15,10 +15,11 @@ from trellis.audit.across import across
 from trellis.audit.causal import causal
 from trellis.metrics import traffic
 from trellis.metrics.latency import latencies
+from trellis.protocols.parts.haste import Passed
 from trellis.protocols.parts.seen import Seen
 from trellis.sim import run
 from trellis.sim.calendar import PACKET, Calendar
-from trellis.swarm import schedule
+from trellis.swarm import make_hasty, schedule
 from trellis.trace.rows import Row
 from trellis.trace.table import Recorder, Trace, trace_of
 from trellis.words import Message, MessageId, Packet
@@ -46,6 +47,30 @@ def test_seen_is_a_set_of_numbers_that_forgets_what_it_can(calls: list[tuple[tup
         ahead = {number for low, high in seen.ahead.get(origin, {}).items() for number in range(low, high + 1)}
         assert set(range(1, seen.upto.get(origin, 0) + 1)) | ahead == numbers
     assert all(seen.ahead.values()), "no empty gap is kept"
+
+
+@given(st.lists(st.tuples(st.booleans(), st.sampled_from("ce"), st.integers(0, 9), st.integers(0, 4))))
+def test_what_was_passed_over_is_a_set_of_numbers(calls: list[tuple[bool, str, int, int]]) -> None:
+    passed = Passed()
+    plain: dict[str, set[int]] = {"c": set(), "e": set()}
+    clock = {"c": 0, "e": 0}
+    for goes, topic, step, more in calls:
+        numbers = plain[topic]
+        if goes:
+            first, last = clock[topic] + step + 1, clock[topic] + step + 1 + more
+            passed.add(topic, first, last)
+            numbers |= set(range(first, last + 1))
+            clock[topic] = last
+        else:
+            first = max(1, clock[topic] - 3 * step)
+            taken = {n for low, high in passed.take(topic, first, first + more) for n in range(low, high + 1)}
+            assert taken == numbers & set(range(first, first + more + 1))
+            numbers -= taken
+        assert {n for n in range(clock[topic] + 3) if (topic, n) in passed} == numbers
+        assert passed.count == sum(map(len, passed.rows.values()))
+        assert all(passed.rows.values()), "no topic is kept without numbers"
+    passed.forget("c")
+    assert passed.count == len(passed.rows.get("e", ()))
 
 
 @given(st.lists(st.tuples(st.integers(0, 9), st.integers(0, 3), st.integers(0, 3), st.integers(0, 99)), unique=True))
@@ -88,7 +113,7 @@ def next_to(id: MessageId) -> MessageId:
     return MessageId(id.origin, id.topic, id.seq + 1)
 
 
-HAPPENED = ["publish", "spread", "deliver", "skip", "settle", "gap", "confirm"]
+HAPPENED = ["publish", "spread", "deliver", "late", "skip", "settle", "gap", "confirm"]
 
 
 @given(st.lists(st.tuples(st.sampled_from(HAPPENED), st.sampled_from("xy"), st.integers(1, 9), st.integers(0, 4))))
@@ -96,7 +121,7 @@ def test_a_line_about_many_messages_is_a_row_for_each_or_a_range(lines: list[tup
     recorder, plain = Recorder(), []
     for at, (kind, topic, seq, batch) in enumerate(lines):
         recorder.happened(kind, at, 7, MessageId((3, 1), topic, seq), batch, 2)
-        each = range(max(1, batch)) if kind in ("publish", "spread", "deliver", "skip") else [None]
+        each = range(max(1, batch)) if kind in ("publish", "spread", "deliver", "late", "skip") else [None]
         for n in each:
             numbers = (seq, batch) if n is None else (seq + n, 0)
             plain.append(Row(len(plain), at, 7, kind, topic, 3, 1, numbers[0], "", -1, 0, numbers[1], 2))
@@ -132,7 +157,7 @@ def plain_latencies(trace: Trace) -> list[tuple[int, int]]:
             case "receive":
                 for seq in range(row.seq, row.seq + row.batch):
                     received.setdefault((row.node, row.topic, row.source, seq), row.at)
-            case "deliver" if row.node != row.source:
+            case "deliver" | "late" if row.node != row.source:
                 born = published[row.topic, row.source, row.seq]
                 found.append((received[row.node, row.topic, row.source, row.seq] - born, row.at - born))
     return sorted(found)
@@ -141,9 +166,12 @@ def plain_latencies(trace: Trace) -> list[tuple[int, int]]:
 @pytest.mark.parametrize("seed", range(8))
 @pytest.mark.parametrize("overlay", ["vcube", "vcube-printed", "single-root", "brokers"])
 def test_latencies_are_those_of_a_plain_walk_over_the_rows(seed: int, overlay: str) -> None:
-    trace = run(schedule(seed, overlay, "causal")).trace
-    fast = latencies(trace)
-    assert sorted(zip(fast.reception.tolist(), fast.delivery.tolist(), strict=True)) == plain_latencies(trace)
+    traces = [run(schedule(seed, overlay, "causal")).trace]
+    if overlay == "vcube":
+        traces.append(run(make_hasty(schedule(seed, overlay, "total"))).trace)
+    for trace in traces:
+        fast = latencies(trace)
+        assert sorted(zip(fast.reception.tolist(), fast.delivery.tolist(), strict=True)) == plain_latencies(trace)
 
 
 @pytest.mark.parametrize("seed", range(4))

@@ -12,7 +12,7 @@ from trellis.audit.integrity import creation, duplicate, uninvited
 from trellis.audit.total import total
 from trellis.audit.witness import Witness
 from trellis.protocols import ORDERINGS
-from trellis.trace.rows import OF_NODE, Row
+from trellis.trace.rows import DELIVERIES, OF_NODE, Row
 from trellis.trace.table import Trace
 from trellis.words import Topic
 
@@ -45,7 +45,7 @@ SAYS = {
 PROMISES = {name: ordering.audits for name, ordering in ORDERINGS.items()}
 
 NEEDED_KINDS = (
-    *("publish", "deliver", "receive", "skip", "fill", "settle", "gap"),
+    *("publish", *DELIVERIES, "receive", "skip", "fill", "settle", "gap"),
     *("subscribe", "confirm", "unsubscribe", "suspect", "restore", *OF_NODE),
 )
 
@@ -89,6 +89,11 @@ def gaps_told(trace: Trace) -> int:
     return int(trace.of_kind("gap").numbers("batch").sum())
 
 
+def late_told(trace: Trace) -> int:
+    """How many deliveries were tagged as out of order. An order says nothing of them, but they are counted."""
+    return len(trace.of_kind("late"))
+
+
 def needed_rows(trace: Trace) -> list[Row]:
     """Acknowledgements and membership packets tell the audits nothing."""
     return [row for row in trace.of_kind(*NEEDED_KINDS).rows() if row.kind != "receive" or row.batch > 0]
@@ -103,6 +108,7 @@ __all__ = [
     "Witness",
     "gaps_told",
     "judge",
+    "late_told",
     "pairs_checked",
     "promises_of",
 ]

@@ -16,10 +16,10 @@ from collections.abc import Iterable
 from trellis.audit.causal import too_late
 from trellis.audit.lives import lived
 from trellis.audit.witness import Witness, in_order
-from trellis.trace.rows import Row
+from trellis.trace.rows import DELIVERIES, Row
 
 
 def across(rows: Iterable[Row]) -> list[Witness]:
     """A message delivered after another one, on whatever topic, that it happened before."""
-    told = [(life, row) for life, row in lived(rows) if row.kind in ("publish", "deliver")]
+    told = [(life, row) for life, row in lived(rows) if row.kind in ("publish", *DELIVERIES)]
     return in_order(too_late("across", told))

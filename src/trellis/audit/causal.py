@@ -10,7 +10,8 @@ pasts of all that. Numbers of one origin on one topic (a stream) grow, so a past
 The past of a publisher is that of its present life: a new one has forgotten what the former delivered. If its new
 subscription's cut covers that, it knows *of* it; but nobody read it, so nothing follows from it. A message that was
 announced as a gap enters no past by that: the application never saw it. Nor does a gap excuse what comes too late: a
-message may be left out, and what followed it then comes without it, but it may not come afterwards.
+message may be left out, and what followed it then comes without it, but it may not come afterwards, unless it is
+tagged as out of order: then its application knows.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ import numpy.typing as npt
 
 from trellis.audit.lives import Life, lived
 from trellis.audit.witness import Witness, id_of, in_order
-from trellis.trace.rows import Row
+from trellis.trace.rows import DELIVERIES, Row
 from trellis.words import MessageId, Origin, Topic
 
 Past = npt.NDArray[np.int64]
@@ -77,7 +78,7 @@ def topics_of(rows: Iterable[Row], birth: str = "publish") -> dict[Topic, Lived]
     """The rows of each topic by which messages are born and delivered, in order."""
     found: dict[Topic, Lived] = {}
     for life, row in lived(rows):
-        if row.kind in (birth, "deliver"):
+        if row.kind in (birth, *DELIVERIES):
             found.setdefault(row.topic, []).append((life, row))
     return found
 
@@ -98,6 +99,9 @@ def too_late(audit: str, rows: Lived) -> list[Witness]:
         id, node = id_of(row), row.node
         if row.kind == "publish":
             pasts.publish(life, id)
+            continue
+        if row.kind == "late":  # it was read, so what its reader says follows it; but it has no place among the others
+            pasts.deliver(life, id)
             continue
         before = owed.setdefault(life, pasts.nothing())
         column = pasts.column[stream_of(id)]

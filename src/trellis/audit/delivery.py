@@ -80,7 +80,7 @@ class Logbook:
         place = (row.node, row.topic)
         self.end = row.at
         match row.kind:
-            case "deliver":
+            case "deliver" | "late":
                 self.delivered[life, id_of(row)] = row
             case "receive":
                 self.note_copies(place, row, ids_of(row))

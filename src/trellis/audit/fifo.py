@@ -1,7 +1,7 @@
 """FIFO: messages of one source on one topic are delivered in the order in which they were published.
 
 A gap excuses no inversion: it says that numbers are left out, and the ones around them still go up. A life of a node is
-judged alone: the next one may begin again further down.
+judged alone: the next one may begin again further down. What is tagged as out of order has no place among the others.
 """
 
 from __future__ import annotations

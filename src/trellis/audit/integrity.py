@@ -11,7 +11,7 @@ from collections.abc import Iterable
 
 from trellis.audit.lives import Gaps, Life, lived
 from trellis.audit.witness import Witness, id_of, in_order
-from trellis.trace.rows import OF_NODE, Row
+from trellis.trace.rows import DELIVERIES, OF_NODE, Row
 from trellis.words import MessageId, NodeId, Time, Topic
 
 
@@ -22,7 +22,7 @@ def creation(rows: Iterable[Row]) -> list[Witness]:
     for row in rows:
         if row.kind == "publish":
             published.add(id_of(row))
-        elif row.kind == "deliver":
+        elif row.kind in DELIVERIES:
             delivered.append((row.at, row.node, id_of(row)))
     return in_order(
         Witness("creation", at, node, id, None, f"node {node} delivered {id}, which nobody published")
@@ -36,7 +36,7 @@ def duplicate(rows: Iterable[Row]) -> list[Witness]:
     first: dict[tuple[Life, MessageId], int] = {}
     found = []
     for life, row in lived(rows):
-        if row.kind != "deliver":
+        if row.kind not in DELIVERIES:
             continue
         id = id_of(row)
         before = first.setdefault((life, id), row.position)
@@ -61,7 +61,7 @@ def uninvited(rows: Iterable[Row]) -> list[Witness]:
             topics.clear()
         elif row.kind == "gap":
             gaps.tell(life, row)
-        elif row.kind == "deliver":
+        elif row.kind in DELIVERIES:
             id = id_of(row)
             if row.topic not in topics:
                 says = f"node {row.node} delivered {id} though it is not subscribed to {row.topic}"

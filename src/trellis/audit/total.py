@@ -7,7 +7,7 @@ Promises: a witness for every pair of subscribers that disagree: each two messag
 Assumes:  nothing about three or more: TNO is pairwise, and a cycle over three subscribers is allowed.
 
 Each life of a node is a subscriber of its own, compared with those of other nodes: what two lives of one node saw, no
-application can compare.
+application can compare. What a life delivered with the tag that it is out of order counts for nobody's order.
 """
 
 from __future__ import annotations

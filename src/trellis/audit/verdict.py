@@ -5,10 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from trellis.audit import AUDITS, PROMISES, Excused, gaps_told, judge, pairs_checked, promises_of
+from trellis.audit import AUDITS, PROMISES, Excused, gaps_told, judge, late_told, pairs_checked, promises_of
 from trellis.audit.witness import Witness
 from trellis.errors import TraceError
 from trellis.trace import store
+from trellis.trace.rows import DELIVERIES
 
 
 class Verdict(NamedTuple):
@@ -21,6 +22,7 @@ class Verdict(NamedTuple):
     pairs_checked: int
     violations: dict[str, int]
     gaps: int  # messages of which applications were told that they will not come
+    late: int  # deliveries that were tagged as out of order
     witnesses: dict[str, list[Witness]]  # all, or only the first of each kind where the asker wanted no more
 
     @property
@@ -47,6 +49,7 @@ class Verdict(NamedTuple):
             "not_judged": self.not_judged,
             "pairs_checked": self.pairs_checked,
             "gaps": self.gaps,
+            "late": self.late,
             "witnesses": [w.as_dict() for witnesses in self.broken.values() for w in witnesses],
         }
 
@@ -58,7 +61,8 @@ def verdict_on(directory: Path, every: bool) -> Verdict:
     found = judge(trace, asked, about["quiet"], excused_of(about, every))
     pairs = pairs_checked(trace, quiet=about["quiet"])
     counts = {name: len(witnesses) for name, witnesses in found.items()}
-    return Verdict(directory, about, asked, len(trace.of_kind("deliver")), pairs, counts, gaps_told(trace), found)
+    deliveries = len(trace.of_kind(*DELIVERIES))
+    return Verdict(directory, about, asked, deliveries, pairs, counts, gaps_told(trace), late_told(trace), found)
 
 
 def asked_of(directory: Path, about: dict[str, Any], every: bool) -> tuple[str, ...]:

@@ -97,6 +97,8 @@ def show(verdict: Verdict) -> None:
             out.print(f"    t={witness.at}: {witness.says}", markup=False)
         if count > SHOWN_MAX:
             out.print(f"    ... and {count - SHOWN_MAX} more (--json shows all)")
+    if verdict.late:
+        out.print(f"  {'late':<10} {verdict.late:,} of them were tagged as out of order: no order is judged by them")
     if verdict.gaps:
         out.print(f"  {'gaps':<10} {verdict.gaps:,} times an application was told that a message will not come to it")
     killed = [named(life) for life in about.get("killed", ())]

@@ -53,6 +53,14 @@ def command(
     advertise: Annotated[
         str | None, typer.Option(metavar="HOST:PORT", help="Where others reach it, if not at --listen.")
     ] = None,
+    hasty_buffer: Annotated[
+        int,
+        typer.Option(metavar="N", help="Total order: hold back so many messages, then go on.", min=0),
+    ] = 0,
+    hasty_ttl: Annotated[
+        int,
+        typer.Option(metavar="MS", help="Total order: hold each back for so long, then go on.", min=0),
+    ] = 0,
     leave: Annotated[
         bool, typer.Option("--leave", help="At the end give the place back, though --data is given.")
     ] = False,
@@ -61,7 +69,11 @@ def command(
     ] = "info",
     as_json: Annotated[bool, typer.Option("--json", help="Say that it is ready in one line of JSON.")] = False,
 ) -> int:
-    """Run a node until Ctrl-C or SIGTERM, which end it in good order; the second one ends it at once."""
+    """Run a node until Ctrl-C or SIGTERM, which end it in good order; the second one ends it at once.
+
+    With --hasty-buffer or --hasty-ttl it does not wait for ever for what is missing in total order: that is delivered
+    when it comes, tagged as out of order. It is this node's own choice; others neither see it nor take part in it.
+    """
     import msgspec
 
     from trellis.errors import LocalProtocolError
@@ -74,7 +86,8 @@ def command(
         raise LocalProtocolError("--name is missing: with --keys, say whose certificate this node shows")
 
     def make() -> Node:
-        return Node(listen, None, data, None if plaintext else keys, name, plaintext, trace, advertise)
+        hasty = (hasty_buffer, hasty_ttl)
+        return Node(listen, None, data, None if plaintext else keys, name, plaintext, trace, advertise, *hasty)
 
     def tell(ready: Ready) -> None:
         shown = f"; metrics at http://{ready.metrics}/metrics" if ready.metrics else ""

@@ -37,7 +37,7 @@ def command(
     topics: Annotated[list[str], typer.Argument(metavar="TOPIC", help="What to read.")],
     order: OrderOption = "causal",
     as_json: Annotated[
-        bool, typer.Option("--json", help="A JSON object per line: topic, source, seq, payload.")
+        bool, typer.Option("--json", help="A JSON object per line: topic, source, seq, payload, tags.")
     ] = False,
     count: Annotated[int | None, typer.Option(help="End after so many messages.", min=1)] = None,
     node: NodeOption = None,
@@ -48,6 +48,8 @@ def command(
     plaintext: PlaintextOption = False,
 ) -> int:
     """Print the messages of topics as they come, until Ctrl-C. A gap is a line of its own on standard error.
+
+    So is, before a message that came too late for its place in the order, that it did (see `trellis node`).
 
     Those of several topics come in the order in which the node delivers them, each after its topic and a tab.
 
@@ -87,6 +89,8 @@ async def show(at: Door, topics: list[str], order: str, as_json: bool, count: in
                 tell_gap(item, as_json, several)
                 continue
             events = item.events()[:left]
+            if item.out_of_order and not as_json:
+                tell_late(item, len(events), several)
             sys.stdout.buffer.write(b"".join(line(event, as_json, several) for event in events))
             sys.stdout.buffer.flush()
             if left is not None:
@@ -117,9 +121,19 @@ def tell_gap(gap: Gap, as_json: bool, several: bool) -> None:
         sys.stdout.buffer.write(written({**of_whom(gap), "gap": gap.count, "why": gap.why}))
         sys.stdout.buffer.flush()
         return
-    numbers = f"{gap.seq} to {gap.seq + gap.count - 1}" if gap.count > 1 else f"{gap.seq}"
+    numbers = numbers_of(gap.seq, gap.count)
     whom = f"place {gap.source}, incarnation {gap.incarnation}{f', on {gap.topic!r}' if several else ''}"
     print(f"GAP: {gap.count:,} messages of {whom} do not come ({numbers}): {gap.why}", file=sys.stderr, flush=True)
+
+
+def tell_late(batch: Batch, count: int, several: bool) -> None:
+    whom = f"place {batch.source}, incarnation {batch.incarnation}{f', on {batch.topic!r}' if several else ''}"
+    come = f"{count:,} messages of {whom} come" if count > 1 else f"a message of {whom} comes"
+    print(f"LATE: now {come} out of order ({numbers_of(batch.seq, count)})", file=sys.stderr, flush=True)
+
+
+def numbers_of(first: int, count: int) -> str:
+    return f"{first} to {first + count - 1}" if count > 1 else f"{first}"
 
 
 def of_whom(item: Event | Batch | Gap) -> dict[str, Any]:

@@ -13,6 +13,7 @@ EPILOG = example(
     "trellis swarm --schedules 300",
     "trellis swarm --faults",
     "trellis swarm --ordering total",
+    "trellis swarm --ordering total --hasty",
     "trellis swarm --overlay vcube-printed --schedules 300",
     "trellis swarm --ordering total-printed --lose 0.01",
 )
@@ -25,6 +26,9 @@ def command(
     lose: Annotated[
         float, typer.Option(help="Lose this share of the sequencer's replies (total order).", min=0.0, max=0.9)
     ] = 0.0,
+    hasty: Annotated[
+        bool, typer.Option("--hasty", help="Subscribers would rather go on than wait (total order).")
+    ] = False,
     schedules: Annotated[int, typer.Option(help="How many schedules.", min=1)] = 300,
     seed: Annotated[int, typer.Option(help="Seed of the first; the others follow.", min=0, max=(1 << 62))] = 0,
     out_dir: Annotated[
@@ -49,13 +53,15 @@ def command(
     if lose:
         for kind in REPLIES:
             protocols.check_losable(ordering, kind, f"--lose {lose}")
+    if hasty:
+        protocols.check_hasty(ordering, "--hasty")
     if out_dir is not None:
         store.check(out_dir)
-    campaign = Campaign(overlay, ordering, faults, lose)
+    campaign = Campaign(overlay, ordering, faults, lose, hasty)
     with progress(f"{ordering} over {overlay}", schedules, quiet=as_json) as bar:
         campaign.go(seed, schedules, lambda done: bar(done, f"{done:,} of {schedules:,}, {campaign.failed} failed"))
     if out_dir is not None:
-        last = try_one(seed + schedules - 1, overlay, ordering, faults, lose)
+        last = try_one(seed + schedules - 1, overlay, ordering, faults, lose, hasty)
         store.write(out_dir, last.run.trace, last.run.about())
     if as_json:
         print_json(campaign.as_dict())
@@ -64,6 +70,7 @@ def command(
         f"{ordering} over {overlay}: {campaign.schedules:,} schedules from seed {seed}, "
         f"{campaign.deliveries:,} deliveries, {campaign.failed:,} schedules failed"
         + (f", {campaign.gaps:,} messages announced as gaps" if faults else "")
+        + (f", {campaign.late:,} of the deliveries tagged as out of order" if hasty else "")
     )
     out.print("  " + ", ".join(f"{name} {count}" for name, count in campaign.violations.items()))
     for failure in campaign.by_kind():

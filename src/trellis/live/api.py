@@ -20,7 +20,7 @@ from trellis.live.clock import Clock
 from trellis.live.courses import Courses
 from trellis.live.members import Members
 from trellis.live.net import Net
-from trellis.live.node import Host
+from trellis.live.node import Host, haste
 from trellis.live.places import Member
 from trellis.live.sessions import Sessions
 from trellis.live.state import State
@@ -45,6 +45,9 @@ class Node(Bus):
     data       directory for place and incarnation; None: nothing is kept
     keys, name directory of certificates, and whose (`trellis keys`); plaintext=True instead, on loopback only
     trace      directory for the trace of what happens here, for `trellis audit`
+    hasty_buffer, hasty_ttl_ms
+               in total order: how many messages it holds back, and each for how long, before it goes on without what is
+               missing; that comes tagged, if it does. 0 is no limit; both 0: it waits for as long as it takes
     """
 
     def __init__(
@@ -57,11 +60,14 @@ class Node(Bus):
         plaintext: bool = False,
         trace: Path | str | None = None,
         advertise: str | None = None,
+        hasty_buffer: int = 0,
+        hasty_ttl_ms: int = 0,
         net: Net = transport,
     ) -> None:
         self.listen, self.join, self.advertise, self.net = listen, join, advertise, net
         self.data = Path(data) if data is not None else None
         self.trace = Path(trace) if trace is not None else None
+        self.hasty = haste(hasty_buffer, hasty_ttl_ms)
         self.tls = identity(keys, name, plaintext, node=True)
         self.name = self.tls.name if self.tls is not None else ""
         self.courses = Courses(self)
@@ -111,7 +117,7 @@ class Node(Bus):
 
             clock.hear(last_time(self.trace))
             journal = Journal(self.trace, me.place, me.incarnation, clock.read())
-        return Host(me.place, me.incarnation, clock, journal, self.courses, self.state)
+        return Host(me.place, me.incarnation, clock, journal, self.courses, self.state, self.hasty)
 
     async def stop(self, leave: bool | None = None) -> None:
         """Unsubscribe from everything and go. Without a data directory, or with leave=True, the place is given back."""

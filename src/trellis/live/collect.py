@@ -24,7 +24,7 @@ from trellis.live.cluster import FILE, Cluster
 from trellis.live.record import LOCK
 from trellis.live.segments import Piece, pieces_in, read
 from trellis.trace import store
-from trellis.trace.rows import Row, arrow_schema
+from trellis.trace.rows import DELIVERIES, Row, arrow_schema
 from trellis.trace.table import Numbers, Trace, one_by_one, trace_of
 from trellis.words import Topic
 
@@ -185,6 +185,6 @@ def orders_of(lives: list[Life]) -> dict[Topic, str]:
 
 def hold_judged(trace: Trace, orders: dict[Topic, str]) -> None:
     """No topic goes unjudged because nobody said what it was promised."""
-    unknown = sorted(trace.of_kind("publish", "deliver").used("topic") - set(orders))
+    unknown = sorted(trace.of_kind("publish", *DELIVERIES).used("topic") - set(orders))
     if unknown:
         raise TraceError(f"topic {unknown[0]!r}: no node has told its order; it cannot be judged")

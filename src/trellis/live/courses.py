@@ -196,11 +196,11 @@ class Courses(dict[Topic, Course]):
 
     # From the host
 
-    def delivered(self, message: Message) -> None:
+    def delivered(self, message: Message, tags: tuple[str, ...]) -> None:
         course = self.get(message.id.topic)
         if course is not None and course.readers:
             id, bundle = message.id, message.payload
-            batch = Batch(bundle.take(), id.topic, id.source, id.incarnation, id.seq)
+            batch = Batch(bundle.take(), id.topic, id.source, id.incarnation, id.seq, tags)
             for reader in course.readers:
                 reader.put(batch, len(bundle))
 

@@ -73,6 +73,7 @@ class Gauges(Collector):
             CounterMetricFamily("trellis_published", "Messages published here.", tally.published),
             CounterMetricFamily("trellis_settled", "Of those, every confirmed subscriber has them.", tally.settled),
             CounterMetricFamily("trellis_delivered", "Messages delivered here.", tally.delivered),
+            CounterMetricFamily("trellis_late", "Of those, tagged as out of order.", tally.late),
             gaps,
             GaugeMetricFamily("trellis_topics", "Topics that this node takes part in.", len(courses)),
             GaugeMetricFamily(

@@ -10,12 +10,12 @@ Assumes:  whoever is told of deliveries does not call back into the host within 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Protocol
 
 from trellis import protocols
 from trellis.effects import Accuse, CancelTimer, Confirm, Deliver, Effect, Gap, Keep, Note, Send, SetTimer, Settle
-from trellis.errors import TrellisError, UnexpectedEvent
+from trellis.errors import LocalProtocolError, TrellisError, UnexpectedEvent
 from trellis.events import Event, Kept, Receive, Restore, Suspect, Timeout
 from trellis.live.clock import Clock, lapse_us
 from trellis.live.codec import OutOfPlace
@@ -25,6 +25,7 @@ from trellis.live.places import PLACES
 from trellis.live.state import State
 from trellis.live.tally import Tally
 from trellis.machine import Machine, Place
+from trellis.protocols.layers import HELD_MAX
 from trellis.protocols.overlays.vcube_packets import Sub, check
 from trellis.protocols.parts.detector import Detector
 from trellis.words import BARRIER_MAX, Message, MessageId, NodeId, Packet, Topic
@@ -38,14 +39,25 @@ OPTIONS = {"window": 128, "batch": 4096, "repair": 250_000, "keep": 100_000}  # 
 
 AT_DESKS = {"desks": 3, "copies": 3, "grows": 1, "retry": 250_000, "lease": 60_000_000}
 ORDERING_OPTIONS = {"total": AT_DESKS, "total-causal": AT_DESKS}
+WAIT: Mapping[str, int] = {}
+
+TTL_MS_MAX = 3_600_000
 
 Post = Callable[[Send, str, int], None]  # what to whom, which machine's, at what time
+
+
+def haste(buffer: int, ttl_ms: int) -> dict[str, int]:
+    """Options of a stack in which this node would rather go on than wait; none: it waits for as long as it takes."""
+    for name, value, most in (("hasty_buffer", buffer, HELD_MAX), ("hasty_ttl_ms", ttl_ms, TTL_MS_MAX)):
+        if type(value) is not int or not 0 <= value <= most:
+            raise LocalProtocolError(f"{name} = {value!r}: it must be a whole number from 0 (no limit) to {most}")
+    return {"buffer": buffer, "ttl": ttl_ms * 1000}
 
 
 class Application(Protocol):
     """Who is told what comes of it."""
 
-    def delivered(self, message: Message) -> None: ...
+    def delivered(self, message: Message, tags: tuple[str, ...]) -> None: ...
     def confirmed(self, topic: Topic) -> None: ...
     def published(self, id: MessageId, count: int) -> None: ...
     def settled(self, id: MessageId, count: int) -> None: ...
@@ -65,9 +77,11 @@ class Host:
         journal: Journal | None,
         application: Application,
         state: State | None = None,
+        hasty: Mapping[str, int] = WAIT,
     ) -> None:
         pristine = state is None or state.pristine
         self.place = Place(place, PLACES, incarnation, alone=True, pristine=pristine, barrier_max=BARRIER_MAX)
+        self.hasty = hasty
         self.keeping = Keeping(state, application.unrecorded) if state is not None else None
         self.clock = clock
         self.journal = journal
@@ -86,6 +100,8 @@ class Host:
         name = f"{OVERLAY}/{ordering}"
         if name not in self.machines:
             options = OPTIONS | ORDERING_OPTIONS.get(ordering, {})
+            if ordering in protocols.MANNERS:
+                options |= self.hasty
             self.machines[name] = protocols.build(OVERLAY, ordering, self.place, options)
             kept = self.keeping.of(name) if self.keeping is not None else {}
             if kept:
@@ -152,9 +168,11 @@ class Host:
                 case Deliver():
                     message = effect.message
                     tally.delivered += message.count
+                    if effect.tags:
+                        tally.late += message.count
                     if journal is not None:
-                        journal.happened("deliver", now, message.id, message.count)
-                    application.delivered(message)
+                        journal.happened("late" if effect.tags else "deliver", now, message.id, message.count)
+                    application.delivered(message, effect.tags)
                 case Note():
                     if journal is not None:
                         journal.happened(effect.kind, now, effect.id, effect.count, effect.barrier)

@@ -1,7 +1,8 @@
 """What an application reads: events of one topic or of several, one by one or in batches, and gaps in their places.
 
 Source:   the bound that readers share is that of queues in a switch: dynamic thresholds (Choudhury and Hahne 1998).
-Promises: events of all topics of a subscription come in the order in which the node's machine delivered them.
+Promises: events of all topics of a subscription come in the order in which the node's machine delivered them; what it
+          delivered out of order says so.
           Nothing is left out without a `Gap` in its place. What waits for a slow reader is bounded, and so is what
           waits for all readers of one program together; past a bound the newest are left out, and the reader is told
           which when it comes to that point. However many readers sleep, something is left for those that are awake.
@@ -19,7 +20,7 @@ import msgspec
 
 from trellis.errors import NotSubscribed
 from trellis.live.tally import Tally
-from trellis.words import NodeId, Topic
+from trellis.words import OUT_OF_ORDER, NodeId, Topic
 
 MESSAGES_MAX = 65_536  # that wait for a reader
 BYTES_MAX = 64 << 20  # that wait for all readers of one program
@@ -37,6 +38,11 @@ class Event(msgspec.Struct, frozen=True, gc=False):
     seq: int  # counts per source and topic, from 1
     tags: tuple[str, ...] = ()
 
+    @property
+    def out_of_order(self) -> bool:
+        """Whether it came too late for a place among the others: something that comes after it was read before."""
+        return OUT_OF_ORDER in self.tags
+
 
 class Batch(msgspec.Struct, frozen=True, gc=False):
     """Messages of one source, numbered one after the other from `seq` on."""
@@ -47,6 +53,11 @@ class Batch(msgspec.Struct, frozen=True, gc=False):
     incarnation: int
     seq: int
     tags: tuple[str, ...] = ()
+
+    @property
+    def out_of_order(self) -> bool:
+        """Whether they came too late for a place among the others: something that comes after them was read before."""
+        return OUT_OF_ORDER in self.tags
 
     def events(self) -> list[Event]:
         topic, source, incarnation, tags = self.topic, self.source, self.incarnation, self.tags

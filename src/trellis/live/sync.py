@@ -232,8 +232,11 @@ class Node(Bus):
         plaintext: bool = False,
         trace: Path | str | None = None,
         advertise: str | None = None,
+        hasty_buffer: int = 0,
+        hasty_ttl_ms: int = 0,
     ) -> None:
-        self.inner = api.Node(listen, join, data, keys, name, plaintext, trace, advertise)
+        hasty = (hasty_buffer, hasty_ttl_ms)
+        self.inner = api.Node(listen, join, data, keys, name, plaintext, trace, advertise, *hasty)
 
 
 class Client(Bus):

@@ -8,12 +8,23 @@ from trellis.protocols.parts.deltas import Spent
 class Tally:
     """Messages, but for the last three."""
 
-    __slots__ = ("delivered", "lacking", "left_out", "published", "restores", "settled", "stamps", "suspicions")
+    __slots__ = (
+        "delivered",
+        "lacking",
+        "late",
+        "left_out",
+        "published",
+        "restores",
+        "settled",
+        "stamps",
+        "suspicions",
+    )
 
     def __init__(self) -> None:
         self.published = 0  # by this node
         self.settled = 0  # of those: every confirmed subscriber has them
         self.delivered = 0  # to this node
+        self.late = 0  # of those: tagged as out of order
         self.lacking = 0  # that nobody had any more
         self.left_out = 0  # by a reader that was too slow
         self.suspicions = 0  # links lost without a goodbye

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from trellis.metrics.latency import number_messages, spread_out
-from trellis.trace.rows import OF_NODE
+from trellis.trace.rows import DELIVERIES, OF_NODE
 from trellis.trace.table import Numbers, Trace
 
 NEVER = np.iinfo(np.int64).max
@@ -29,7 +29,7 @@ class Hits(NamedTuple):
 
 def hits(trace: Trace, quiet: bool = True) -> Hits:
     """Over all messages: a run that was cut short owes only what it had settled. What is told twice counts once."""
-    tables = [spread_out(trace.of_kind(kind), "position") for kind in ("publish", "settle", "deliver")]
+    tables = [spread_out(trace.of_kind(*kinds), "position") for kinds in (("publish",), ("settle",), DELIVERIES)]
     published, settled, delivered = number_messages(tables)
     lives = Lives(trace)
     ids, firsts = np.unique(published.id, return_index=True)

@@ -11,6 +11,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from trellis.trace.rows import DELIVERIES
 from trellis.trace.table import Numbers, Trace
 
 
@@ -27,7 +28,7 @@ def latencies(trace: Trace) -> Latencies:
 
     A delivery of what was never published or never received has no latency (the audits have a name for it).
     """
-    tables = [spread_out(trace.of_kind(kind)) for kind in ("publish", "receive", "deliver")]
+    tables = [spread_out(trace.of_kind(*kinds)) for kinds in (("publish",), ("receive",), DELIVERIES)]
     published, received, delivered = number_messages(tables)
     width = 1 + max(int(table.node.max(initial=0)) for table in (published, received, delivered))
     foreign = delivered.node != delivered.source

@@ -12,6 +12,7 @@ from trellis.metrics.hits import hits
 from trellis.metrics.latency import confirmations, latencies
 from trellis.metrics.summary import Summary, summary
 from trellis.sim import Run
+from trellis.trace.rows import DELIVERIES
 
 
 class Measures(msgspec.Struct, frozen=True):
@@ -23,6 +24,7 @@ class Measures(msgspec.Struct, frozen=True):
     quiet: bool  # because nothing was left to happen
     published: int
     deliveries: int
+    late: int  # of those, tagged as out of order
     sent: dict[str, int]  # packets by kind
     reception: Summary  # from publication to the first packet with the message
     delivery: Summary  # from publication to delivery
@@ -56,7 +58,8 @@ def measures(run: Run, judged: bool = True) -> Measures:
         until=int(trace.numbers("at").max()) if len(trace) else 0,
         quiet=run.quiet,
         published=len(trace.of_kind("publish")),
-        deliveries=len(trace.of_kind("deliver")),
+        deliveries=len(trace.of_kind(*DELIVERIES)),
+        late=len(trace.of_kind("late")),
         sent=traffic.sent(trace),
         reception=summary(heard.reception),
         delivery=summary(heard.delivery),

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from trellis.metrics.summary import interval
+from trellis.trace.rows import DELIVERIES
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -30,7 +31,7 @@ def latencies(trace: DataFrame) -> DataFrame:
 
     published = of_kind(trace, "publish").groupBy(MESSAGE).agg(F.min("at").alias("published"))
     received = carried(trace, "receive").groupBy([*MESSAGE, "node"]).agg(F.min("at").alias("received"))
-    delivered = trace.where("kind = 'deliver' and node != source").select(*MESSAGE, "node", "at")
+    delivered = of_kind(trace, *DELIVERIES).where("node != source").select(*MESSAGE, "node", "at")
     return (
         delivered.join(received, [*MESSAGE, "node"])
         .join(published, MESSAGE)
@@ -121,7 +122,7 @@ def hits(trace: DataFrame, quiet: bool = True) -> DataFrame:
     subscribers = subscriptions(trace)
     born, steady = owed_to(subscribers, messages(trace), quiet)
     due = born.join(subscribers, ["run", "topic"]).where(steady).select(*AT_PLACE)
-    got = of_kind(trace, "deliver").select(*AT_PLACE).distinct().withColumn("got", F.lit(1))
+    got = of_kind(trace, *DELIVERIES).select(*AT_PLACE).distinct().withColumn("got", F.lit(1))
     owed = due.join(got, AT_PLACE, "left").groupBy("run")
     found = owed.agg(F.count(F.lit(1)).alias("owed"), F.count("got").alias("made"))
     return found.withColumn("hit_ratio", F.col("made") / F.col("owed"))

@@ -13,6 +13,7 @@ from trellis.machine import Machine, Place
 from trellis.protocols.layers import CRASHES, Ordering, Overlay
 from trellis.protocols.orderings.causal import Causal
 from trellis.protocols.orderings.fifo import Fifo
+from trellis.protocols.orderings.hasty import Hasty
 from trellis.protocols.orderings.total import PerTopic, Total, TotalCausal
 from trellis.protocols.orderings.total_printed import TotalPrinted
 from trellis.protocols.orderings.unordered import Unordered
@@ -38,6 +39,11 @@ ORDERINGS: dict[str, type[Ordering]] = {
     "total-printed": TotalPrinted,
 }
 
+# The same order kept in another manner, by a machine of its own: if one of the options is given that only that one has.
+MANNERS: dict[str, type[Ordering]] = {
+    "total": Hasty,
+}
+
 # What a program may ask a live node for; the others are there to be measured against.
 LIVE_ORDERS = ("unordered", "fifo", "causal", "total", "total-causal")
 
@@ -52,8 +58,20 @@ def build(overlay: str, ordering: str, place: Place, options: Mapping[str, int] 
     given = check(overlay, ordering, options or {})
     if overlay in WHOLE:
         return WHOLE[overlay](place, ordering)
-    above, below = ORDERINGS[ordering], OVERLAYS[overlay]
+    above, below = kept_by(ordering, given), OVERLAYS[overlay]
     return Stack(above(place, **taken(above, given)), below(place, **taken(below, given)))
+
+
+def kept_by(ordering: str, given: Mapping[str, int]) -> type[Ordering]:
+    """The kind of machine that keeps an order with these options."""
+    usual = ORDERINGS[ordering]
+    own = MANNERS.get(ordering, usual).options.keys() - usual.options.keys()
+    return MANNERS[ordering] if any(given.get(name) for name in own) else usual
+
+
+def options_of(ordering: str) -> dict[str, int]:
+    """What a scenario may set for an ordering, with the default."""
+    return MANNERS.get(ordering, ORDERINGS[ordering]).options
 
 
 def taken(kind: type[Ordering] | type[Overlay], given: Mapping[str, int]) -> dict[str, int]:
@@ -88,11 +106,11 @@ def check(overlay: str, ordering: str, options: Mapping[str, int]) -> dict[str, 
                 f"stack.ordering = {ordering!r} over {overlay!r}: it needs {' and '.join(lacking)}, which this "
                 f"overlay does not give; use overlay 'vcube'"
             )
-    accepted = {*OVERLAYS[overlay].options, *ORDERINGS[ordering].options} if overlay in OVERLAYS else set()
+    accepted = {*OVERLAYS[overlay].options, *options_of(ordering)} if overlay in OVERLAYS else set()
     for name, value in options.items():
         if name not in accepted:
-            layers: dict[str, type[Overlay] | type[Ordering]] = {**OVERLAYS, **ORDERINGS}
-            owners = [layer for layer, kind in layers.items() if name in kind.options]
+            listed = {n: kind.options for n, kind in OVERLAYS.items()} | {n: options_of(n) for n in ORDERINGS}
+            owners = [layer for layer, owned in listed.items() if name in owned]
             raise ScenarioError(
                 f"stack.{name} = {value}: {ordering!r} over {overlay!r} does not take it; "
                 f"it belongs to {' and '.join(owners) or 'no layer'}"
@@ -108,6 +126,12 @@ def check_losable(ordering: str, packet: str, thing: str) -> None:
         raise ScenarioError(f"{thing}: {ordering!r} has no packets of its own; use ordering {' or '.join(able)}")
     if packet not in kinds:
         raise ScenarioError(f"{thing}: not a packet of ordering {ordering!r}; there are {', '.join(kinds)}")
+
+
+def check_hasty(ordering: str, thing: str) -> None:
+    """Whether a subscriber in this order can go on without what is missing."""
+    if ordering not in MANNERS:
+        raise ScenarioError(f"{thing}: {ordering!r} waits for as long as it takes; use ordering {' or '.join(MANNERS)}")
 
 
 def check_survives(overlay: str) -> None:

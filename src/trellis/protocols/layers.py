@@ -275,14 +275,14 @@ class Ordering(Machine):
         self.deliver_and_remember(session, message)
         self.below.spread(message)
 
-    def deliver_and_remember(self, session: Session, message: Message) -> None:
+    def deliver_and_remember(self, session: Session, message: Message, tags: tuple[str, ...] = ()) -> None:
         origin, last = message.id.origin, message.last
         if last > session.delivered.get(origin, 0):
             session.delivered[origin] = last
         if session.mute and last <= session.mute.get(origin, 0):
             self.note("skip", message.id, count=message.count)
         elif session.wanted:
-            self.outbox.append(Deliver(message))
+            self.outbox.append(Deliver(message, tags))
         self.remember(message)
 
     def frontier(self, topic: Topic) -> Vector:

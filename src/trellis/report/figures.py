@@ -30,6 +30,7 @@ def figures(run: Run) -> dict[str, Any]:
         "sent": found.sent,
         "published": found.published,
         "deliveries": found.deliveries,
+        "late": found.late,
         "reception_latency": as_dict(found.reception),
         "delivery_latency": as_dict(found.delivery),
         "confirmation_latency": as_dict(found.confirmation),

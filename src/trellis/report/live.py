@@ -13,6 +13,7 @@ from trellis.metrics.latency import latencies
 from trellis.metrics.standstill import standstill
 from trellis.report.style import framed, tiles
 from trellis.report.svg import draw_histogram
+from trellis.trace.rows import DELIVERIES
 from trellis.trace.table import Numbers, Trace
 from trellis.words import NodeId, Time
 
@@ -41,7 +42,7 @@ class Figures(NamedTuple):
 
 
 def live_figures(trace: Trace) -> Figures:
-    published, delivered = trace.of_kind("publish"), trace.of_kind("deliver")
+    published, delivered = trace.of_kind("publish"), trace.of_kind(*DELIVERIES)
     heard = latencies(trace).delivery
     p50, p99 = np.percentile(heard, [50, 99]).tolist() if len(heard) else (0.0, 0.0)
     span = int(delivered.numbers("at").max()) - int(published.numbers("at").min()) if len(delivered) else 0
@@ -81,7 +82,7 @@ def live_page(title: str, trace: Trace, found: Figures, verdict: Verdict) -> str
 
 def draw_over_time(trace: Trace, width: int = 1080, height: int = 260) -> str:
     """How many deliveries fall into each slice of the run, and when nodes died."""
-    at = trace.of_kind("deliver").numbers("at")
+    at = trace.of_kind(*DELIVERIES).numbers("at")
     if len(at) == 0:
         return "<p>nothing was delivered</p>"
     begin, end = int(at.min()), int(at.max())

@@ -10,6 +10,7 @@ from trellis.metrics.latency import latencies
 from trellis.report.style import framed, tiles
 from trellis.report.svg import draw_histogram, draw_tree, tree_of
 from trellis.sim import Run
+from trellis.trace.rows import DELIVERIES
 from trellis.trace.story import story, tell
 from trellis.words import MessageId
 
@@ -33,7 +34,7 @@ def page(run: Run, found: dict[str, Any], tree_id: MessageId, story_id: MessageI
     follows = next((row.barrier for row in told if row.kind == "spread"), 0)
     relation = (
         f"It names {follows} direct predecessors: nobody delivers it before them. Node {story_id.source} published it, "
-        f"{len({row.node for row in told if row.kind == 'deliver'})} nodes delivered it."
+        f"{len({row.node for row in told if row.kind in DELIVERIES})} nodes delivered it."
     )
     verdict = "".join(
         f"<tr><td><code>{escape(name)}</code></td><td>{escape(SAYS[name])}</td>"

@@ -48,6 +48,8 @@ class StackSpec(Section, frozen=True):
     desks: Annotated[int, Meta(ge=1, le=64)] | UnsetType = UNSET  # total: at how many nodes topics have their managers
     across: Annotated[int, Meta(ge=0, le=1)] | UnsetType = UNSET  # total: 1 for causal order across topics
     retry: Moment | UnsetType = UNSET  # total: how long until what is not answered is asked again; 0 or unset: never
+    buffer: Annotated[int, Meta(ge=0, le=COUNT_MAX)] | UnsetType = UNSET  # total: messages held back; 0 or unset: any
+    ttl: Moment | UnsetType = UNSET  # total: how long one is held back; 0 or unset: for as long as it takes
     block: Moment | UnsetType = UNSET  # total: topic tN has its manager at desk N / block; 0 or unset: by a draw
 
     def options(self) -> dict[str, int]:

@@ -119,7 +119,7 @@ class Host:
                 self.calendar.push(arrival, (to, PACKET, node, number, Receive(node, packet), line))
             elif kind is Deliver:
                 message = effect.message  # type: ignore[union-attr]
-                recorder.happened("deliver", now, node, message.id)
+                recorder.happened("late" if effect.tags else "deliver", now, node, message.id)  # type: ignore[union-attr]
                 if self.plan.discussion is not None:
                     self.listen(node, message)
             else:

@@ -14,7 +14,8 @@ from trellis.audit.diagnosis import HOLES, Diagnosis
 from trellis.protocols import WHOLE
 from trellis.scenario.model import Scenario
 from trellis.sim import Run, run
-from trellis.swarm.schedule import break_things, lose_replies, schedule
+from trellis.swarm.schedule import break_things, lose_replies, make_hasty, schedule
+from trellis.trace.rows import DELIVERIES
 
 
 class Failure(NamedTuple):
@@ -40,28 +41,33 @@ class Tried(NamedTuple):
 class Campaign:
     """The tally of many schedules on one stack."""
 
-    def __init__(self, overlay: str, ordering: str, faults: bool = False, lose: float = 0.0) -> None:
+    def __init__(
+        self, overlay: str, ordering: str, faults: bool = False, lose: float = 0.0, hasty: bool = False
+    ) -> None:
         self.overlay = overlay
         self.ordering = ordering
         self.faults = faults
         self.lose = lose
+        self.hasty = hasty
         self.schedules = 0
         self.failed = 0
         self.deliveries = 0
+        self.late = 0  # of those, tagged as out of order
         self.gaps = 0  # messages that an application was told it would not get
         self.violations = dict.fromkeys(PROMISES[ordering], 0)
         self.failures: dict[str, Failure] = {}
 
     def go(self, seed: int, schedules: int, progress: Callable[[int], None] | None = None) -> None:
         for number in range(schedules):
-            self.add(try_one(seed + number, self.overlay, self.ordering, self.faults, self.lose))
+            self.add(try_one(seed + number, self.overlay, self.ordering, self.faults, self.lose, self.hasty))
             if progress is not None:
                 progress(number + 1)
 
     def add(self, tried: Tried) -> None:
         self.schedules += 1
         self.failed += bool(tried.kinds)
-        self.deliveries += len(tried.run.trace.of_kind("deliver"))
+        self.deliveries += len(tried.run.trace.of_kind(*DELIVERIES))
+        self.late += len(tried.run.trace.of_kind("late"))
         self.gaps += int(tried.run.trace.of_kind("gap").numbers("batch").sum())
         for audit, witnesses in tried.witnesses.items():
             self.violations[audit] = self.violations.get(audit, 0) + len(witnesses)
@@ -76,6 +82,7 @@ class Campaign:
 
     def replay(self, seed: int) -> str:
         broken = (" --faults" if self.faults else "") + (f" --lose {self.lose}" if self.lose else "")
+        broken += " --hasty" if self.hasty else ""
         return f"trellis swarm --overlay {self.overlay} --ordering {self.ordering}{broken} --schedules 1 --seed {seed}"
 
     def by_kind(self) -> list[Failure]:
@@ -88,10 +95,12 @@ class Campaign:
             "ordering": self.ordering,
             "faults": self.faults,
             "lose": self.lose,
+            "hasty": self.hasty,
             "gaps": self.gaps,
             "schedules": self.schedules,
             "schedules_failed": self.failed,
             "deliveries": self.deliveries,
+            "late": self.late,
             "lost": self.violations["lost"],
             "stuck": self.violations["stuck"],
             "violations": self.violations,
@@ -99,13 +108,17 @@ class Campaign:
         }
 
 
-def try_one(seed: int, overlay: str, ordering: str, faults: bool = False, lose: float = 0.0) -> Tried:
+def try_one(
+    seed: int, overlay: str, ordering: str, faults: bool = False, lose: float = 0.0, hasty: bool = False
+) -> Tried:
     """Run one schedule and judge it. Names of holes are those of the printed VCube-PS."""
     scenario = schedule(seed, overlay, ordering)
     if faults:
         scenario = break_things(scenario)
     if lose:
         scenario = lose_replies(scenario, lose)
+    if hasty:
+        scenario = make_hasty(scenario)
     result = run(scenario)
     witnesses = judge(result.trace, promises_of(ordering, scenario.stack.options()), result.quiet)
     found = [witness for listed in witnesses.values() for witness in listed]

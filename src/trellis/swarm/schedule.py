@@ -146,6 +146,14 @@ def lose_replies(scenario: Scenario, share: float) -> Scenario:
     return msgspec.structs.replace(scenario, stack=stack, faults=msgspec.structs.replace(faults, lose=lose))
 
 
+def make_hasty(scenario: Scenario) -> Scenario:
+    """The same schedule among subscribers that hold back few messages, or none for long."""
+    dice = Dice(scenario.seed, draw.HASTE)
+    room, ttl = dice.one_of([0, 1, 2, 5]), dice.one_of([0, 3, 20, 100, 400])
+    stack = msgspec.structs.replace(scenario.stack, buffer=room, ttl=ttl if room or ttl else 10)
+    return msgspec.structs.replace(scenario, stack=stack)
+
+
 def restless_topic(dice: Dice, topic: str, count: int) -> World:
     """A pool of three to six nodes joins, leaves and speaks, at times in quick succession."""
     pool = draw.sample(dice.seed, draw.SWARM, range(count), dice.between(3, 6), draw.key_of(topic))

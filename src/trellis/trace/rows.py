@@ -47,6 +47,7 @@ KINDS = {
     "send": "a packet was put into the outgoing queue",
     "receive": "a packet arrived",
     "deliver": "the message was handed to the application",
+    "late": "the message was handed to the application, tagged as out of order",
     "skip": "the message came again, or from before the subscription, and was dropped on purpose",
     "fill": "the message was missed, and brought by somebody who had it",
     "settle": "every confirmed subscriber has these messages",
@@ -60,7 +61,9 @@ KINDS = {
 }
 
 # Kinds with one row per message: a host may write one line for many (`batch`), and the trace has them one by one.
-ONE_BY_ONE = frozenset({"publish", "spread", "deliver", "skip", "fill"})
+ONE_BY_ONE = frozenset({"publish", "spread", "deliver", "late", "skip", "fill"})
+# Kinds of deliveries. What is tagged has no place in any order: audits of an order judge the untagged ones.
+DELIVERIES = ("deliver", "late")
 # Kinds about a node as a whole. Each of them ends what it was subscribed to; `start` begins its next life.
 OF_NODE = ("crash", "stop", "start")
 

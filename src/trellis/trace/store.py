@@ -19,7 +19,7 @@ import pyarrow.parquet as pq
 
 from trellis.errors import TraceError
 from trellis.trace import whole
-from trellis.trace.rows import KINDS, arrow_schema
+from trellis.trace.rows import DELIVERIES, KINDS, arrow_schema
 from trellis.trace.table import Trace, digest_of
 
 ROWS_AT_ONCE = 1 << 18
@@ -156,7 +156,7 @@ def conform(path: Path, table: pa.Table) -> Trace:
     strange = sorted(set(trace.words("kind")[1]) - set(KINDS))
     if strange:
         raise TraceError(f"{path}: kind {strange[0]!r} is none of {', '.join(KINDS)}; it is not a trace of ours")
-    if any(trace.of_kind("publish", "deliver").numbers("seq") < 0):
+    if any(trace.of_kind("publish", *DELIVERIES).numbers("seq") < 0):
         raise TraceError(f"{path}: seq of a message is negative, but messages count upward; it is not a trace of ours")
     return trace
 

@@ -51,6 +51,8 @@ def tell(row: Row) -> str:
             what = f"settle{batch}: every confirmed subscriber has it"
         case "gap":
             what = f"gap{batch}: its application was told that it will not come"
+        case "late":
+            what = "deliver, tagged as out of order"
         case "suspect" | "restore":
             what = f"{row.kind} {row.peer}"
         case _:

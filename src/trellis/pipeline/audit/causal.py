@@ -27,6 +27,7 @@ from pyspark.sql import functions as F
 from trellis.pipeline.audit.columns import kept, name, of_kind, witnesses
 from trellis.pipeline.audit.pasts import NEVER, Catalogue, Debts, write_catalogue, write_pasts
 from trellis.pipeline.audit.streams import Findings, by_key, findings, through_tasks
+from trellis.trace.rows import DELIVERIES
 
 CELLS = ["part", "source", "incarnation", "seq"]  # of a message in its circle; `part` is its topic there
 ID = (pa.int32(), pa.int32(), pa.int32(), pa.int64())
@@ -82,7 +83,7 @@ def lives_of_publishers(trace: DataFrame, circle: list[str], work: Path) -> Data
     place = [*circle, "node", "life"]
     last = of_kind(trace, "publish").groupBy(*place).agg(F.max("position").alias("last"))
     publishers = kept(last, work, "publishers")
-    return of_kind(trace, "publish", "deliver").join(publishers, place).where("position <= last")
+    return of_kind(trace, "publish", *DELIVERIES).join(publishers, place).where("position <= last")
 
 
 def catalogue_circles(work: Path, file: Path) -> None:

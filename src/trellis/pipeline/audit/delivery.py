@@ -22,6 +22,7 @@ from trellis.pipeline.audit.columns import (
     of_kind,
     witnesses,
 )
+from trellis.trace.rows import DELIVERIES
 
 IN_LIFE = [*PLACE, "life"]
 LIFE = ["run", "source", "incarnation"]  # of a source
@@ -105,7 +106,7 @@ def lost(
     """
     born, owed = owed_to(subscribers, said, quiet)
     ends = born.groupBy(*ORIGIN).agg((F.min("seq") - 1).alias("low"), (F.max("seq") + 1).alias("upto"))
-    highest = of_kind(trace, "deliver").groupBy("node", "life", *ORIGIN).agg(F.max("seq").alias("highest"))
+    highest = of_kind(trace, *DELIVERIES).groupBy("node", "life", *ORIGIN).agg(F.max("seq").alias("highest"))
     above = (
         subscribers.where("confirmed IS NOT NULL")
         .select(*IN_LIFE)
@@ -157,7 +158,7 @@ def of_the_living(waiting: DataFrame, trace: DataFrame, said: DataFrame, work: P
     known = waiting.join(dead, LIFE, "left").join(settled, MESSAGE, "left").where("dead IS NULL OR (followed AND done)")
     known = kept(known.drop("followed", "done"), work, "waiting")  # few
 
-    of_dead = of_kind(trace, "deliver").join(dead.where("followed IS NULL"), LIFE, "left_semi").select(*AT_PLACE)
+    of_dead = of_kind(trace, *DELIVERIES).join(dead.where("followed IS NULL"), LIFE, "left_semi").select(*AT_PLACE)
     held = [F.col(cell).alias(f"held_{cell}") for cell in AT_PLACE]
     told = known.where("dead IS NOT NULL").select("run", "topic", *held, F.col("dead.node"), F.col("dead.life"))
     lacked = (
@@ -183,7 +184,7 @@ def died_out(trace: DataFrame, missing: DataFrame) -> DataFrame:
     """Of these messages, which are few, those of crashed sources that no life has which is not over."""
     ids = missing.select(*MESSAGE).distinct()
     over = of_kind(trace, "crash", "stop").select("run", "node", "life").distinct()
-    had = of_kind(trace, "deliver").join(F.broadcast(ids), MESSAGE, "left_semi")
+    had = of_kind(trace, *DELIVERIES).join(F.broadcast(ids), MESSAGE, "left_semi")
     living = had.join(F.broadcast(over), ["run", "node", "life"], "left_anti").select(*MESSAGE).distinct()
     dead = of_kind(trace, "crash").select("run", "source", "incarnation").distinct()
     return ids.join(F.broadcast(dead), ["run", "source", "incarnation"], "left_semi").join(living, MESSAGE, "left_anti")
@@ -217,7 +218,7 @@ def stuck(trace: DataFrame, said: DataFrame, subscribers: DataFrame, work: Path)
     standing = subscribers.where("left IS NULL")
     held = copies_of(trace).join(standing.select(*PLACE, "since"), PLACE).where("position > since").drop("since")
     delivered = (
-        where_copies_are(of_kind(trace, "deliver"), held, work)
+        where_copies_are(of_kind(trace, *DELIVERIES), held, work)
         .withColumn("copies", F.lit(None).cast("int"))
         .select(*held.columns)
     )

@@ -20,6 +20,7 @@ from trellis.pipeline.audit.columns import (
     of_kind,
     witnesses,
 )
+from trellis.trace.rows import DELIVERIES
 
 
 def messages(trace: DataFrame) -> DataFrame:
@@ -28,7 +29,7 @@ def messages(trace: DataFrame) -> DataFrame:
     An aggregate that shrinks before it is shuffled: as many rows as messages, not as deliveries. `crashed` is whether
     its source did, in that life.
     """
-    rows = of_kind(trace, "publish", "deliver").unionByName(carried(trace, "settle"))
+    rows = of_kind(trace, "publish", *DELIVERIES).unionByName(carried(trace, "settle"))
     born = F.when(F.col("kind") == "publish", F.col("position"))
     ended = of_kind(trace, "crash").select("run", "source", "incarnation").distinct()
     crashed = F.broadcast(ended.withColumn("crashed", F.lit(True)))
@@ -36,7 +37,7 @@ def messages(trace: DataFrame) -> DataFrame:
         F.min(born).alias("published"),
         F.min_by("at", born).alias("published_at"),
         F.min(F.when(F.col("kind") == "settle", F.col("position"))).alias("settled"),
-        F.max(F.col("kind") == "deliver").alias("heard"),
+        F.max(F.col("kind").isin(*DELIVERIES)).alias("heard"),
     )
     return found.join(crashed, ["run", "source", "incarnation"], "left").fillna(False, ["crashed"])
 
@@ -44,7 +45,7 @@ def messages(trace: DataFrame) -> DataFrame:
 def creation(trace: DataFrame, said: DataFrame, work: Path) -> DataFrame:
     """A delivered message that nobody published. `said` is what `messages` gave."""
     created = kept(said.where("published IS NULL AND heard").select(*MESSAGE), work, "created")
-    found = of_kind(trace, "deliver").join(created, MESSAGE, "left_semi")
+    found = of_kind(trace, *DELIVERIES).join(created, MESSAGE, "left_semi")
     return witnesses("creation", found, "node ", F.col("node"), " delivered ", name(), ", which nobody published")
 
 
@@ -53,7 +54,7 @@ def duplicate(trace: DataFrame, stepped: DataFrame, work: Path) -> DataFrame:
     late = kept(stepped.where("seq <= before").select(*AT_PLACE).distinct(), work, "late_or_again")
     copies = Window.partitionBy(*AT_PLACE).orderBy("position")
     found = (
-        of_kind(trace, "deliver")
+        of_kind(trace, *DELIVERIES)
         .select(*AT_PLACE, "position", "at")
         .join(late, AT_PLACE, "left_semi")
         .withColumns({"number": F.row_number().over(copies), "first": F.min("position").over(copies)})
@@ -74,7 +75,7 @@ def uninvited(trace: DataFrame, work: Path) -> DataFrame:
         work,
         "inside",
     ).alias("inside")
-    delivered = of_kind(trace, "deliver").select(*AT_PLACE, "position", "at")
+    delivered = of_kind(trace, *DELIVERIES).select(*AT_PLACE, "position", "at")
 
     def by_membership(table: DataFrame, how: str) -> DataFrame:
         same = [F.col(f"d.{cell}") == F.col(f"inside.{cell}") for cell in PLACE]

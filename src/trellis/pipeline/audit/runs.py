@@ -26,7 +26,7 @@ from trellis.pipeline.runs import PARTS, RUN, TRACES, trace_of
 from trellis.pipeline.session import brief, cores, in_one_line, scratch, session
 from trellis.pipeline.sweep import GRID
 from trellis.trace import store
-from trellis.trace.rows import spark_ddl
+from trellis.trace.rows import DELIVERIES, spark_ddl
 
 ROWS_PER_TASK = 1_000_000
 SETTINGS = {"spark.driver.memory": "4g"}
@@ -108,7 +108,7 @@ def verdicts_on(
             chosen = trace if len(alike) == 1 else only(trace, names)
             judged = judge_runs(Case(chosen, quiet, room, excused), audits, shown_max, say)
             for run in names:
-                found[run] = judged(Verdict(runs[run], abouts[run], audits, 0, 0, {}, 0, {}), run)
+                found[run] = judged(Verdict(runs[run], abouts[run], audits, 0, 0, {}, 0, 0, {}), run)
     return [found[run] for run in runs]
 
 
@@ -133,7 +133,8 @@ def judge_runs(
     case: Case, audits: tuple[str, ...], shown_max: int | None, say: Said
 ) -> Callable[[Verdict, str], Verdict]:
     """Judge runs that promised the same; what comes back fills in the verdict on one of them."""
-    deliveries = counts(of_kind(case.trace, "deliver").groupBy("run").count())
+    deliveries = counts(of_kind(case.trace, *DELIVERIES).groupBy("run").count())
+    late = counts(of_kind(case.trace, "late").groupBy("run").count())
     told = of_kind(case.trace, "gap").groupBy("run")
     gaps = counts(told.agg(F.sum("batch").alias("count")))
     pairs = counts(case.pairs_checked())
@@ -157,6 +158,7 @@ def judge_runs(
             deliveries=deliveries.get(run, 0),
             pairs_checked=pairs.get(run, 0),
             gaps=gaps.get(run, 0),
+            late=late.get(run, 0),
             violations={audit: listed.get(run, 0) for audit, listed in violations.items()},
             witnesses={audit: [w for _, w in sorted(listed.get(run, []))] for audit, listed in witnesses.items()},
         )

@@ -34,7 +34,7 @@ class Subscriber(Deskbound):
         self.admitted = 0  # the last of them that all desks know of
         self.clock: dict[Topic, int] = {}  # sub_LC: the last number delivered, of topics to which I am admitted
         self.ahead: dict[Topic, dict[int, Message]] = {}  # held back, by number
-        self.passed_over: dict[Topic, int] = {}  # up to which number I will not deliver what still comes
+        self.left_out: dict[Topic, int] = {}  # up to which number I will not deliver what still comes
         self.question: Reach | None = None  # how far I am, somebody wants to know
         self.leased: Time = NEVER  # when I asked, the last time that my subscription was confirmed
         self.renewing: Time = NEVER  # when I asked, if no answer came
@@ -123,8 +123,8 @@ class Subscriber(Deskbound):
     def admit(self, topic: Topic, number: int) -> None:
         self.clock[topic] = number
         early, self.ahead[topic] = self.ahead.get(topic, {}), {}
-        if topic in self.passed_over:  # I was here before, and the desks have given me up meanwhile
-            self.passed_over[topic] = number
+        if topic in self.left_out:  # I was here before, and the desks have given me up meanwhile
+            self.left_out[topic] = number
         else:
             super().joined(topic, self.inside[topic])
         for message in early.values():
@@ -141,7 +141,7 @@ class Subscriber(Deskbound):
             return
         del self.inside[topic]
         self.clock.pop(topic, None)
-        self.passed_over.pop(topic, None)
+        self.left_out.pop(topic, None)
         for message in self.ahead.pop(topic).values():
             self.hold(message, -1)
         self.below.leave(topic)
@@ -186,10 +186,10 @@ class Subscriber(Deskbound):
         """The desks have given me up: what is numbered until they know me again is not ordered for me."""
         self.told = frozenset()
         for topic, number in self.clock.items():
-            self.passed_over[topic] = number
+            self.left_out[topic] = number
         self.clock.clear()
 
-    def pass_over(self, message: Message) -> None:
+    def leave_out(self, message: Message) -> None:
         """It comes after something that it may have to come before."""
         session, origin = self.sessions[message.id.topic], message.id.origin
         session.delivered[origin] = max(message.last, session.delivered.get(origin, 0))

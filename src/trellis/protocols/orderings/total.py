@@ -132,8 +132,8 @@ class Total(Subscriber):
 
     def upon_arrive(self, session: Session, message: Message) -> None:
         topic, number = message.id.topic, number_of(message)
-        if number <= self.passed_over.get(topic, 0):
-            self.pass_over(message)
+        if number <= self.left_out.get(topic, 0):
+            self.leave_out(message)
             return
         if number <= self.clock[topic] or number in self.ahead[topic]:
             self.note("skip", message.id, count=message.count)
@@ -228,9 +228,7 @@ class Total(Subscriber):
         if not told.known:
             self.upon_unknown(told)
             return
-        missing = min([told.number + told.count, *self.ahead[topic]]) - told.number  # some came since I asked
-        given_up = max(0, min(missing, self.given_up.get((topic, origin), 0) - seq + 1))
-        count = missing if told.void else given_up
+        count, given_up = self.lost_of(told)
         if not count:
             self.below.look_again(topic)
             return
@@ -249,7 +247,7 @@ class Total(Subscriber):
             self.below.look_again(topic)
         else:
             count = min([told.number + told.count, *self.ahead[topic]]) - told.number
-            self.passed_over[topic] = self.clock[topic] + count
+            self.left_out[topic] = self.clock[topic] + count
             self.go_past(topic, count)
 
     def go_past(self, topic: Topic, count: int) -> None:
@@ -258,6 +256,13 @@ class Total(Subscriber):
         self.look_at({topic: None, **self.waits.pop(topic, {})})
         if topic in self.clock and self.is_stuck(topic):  # where one was lost, the next one mostly was, too
             self.pull(topic)
+
+    def lost_of(self, told: Told) -> tuple[int, int]:
+        """How many of these will not come; and of how many of those the overlay has told."""
+        missing = min([told.number + told.count, *self.ahead[told.id.topic]]) - told.number  # some came since I asked
+        given_up = self.given_up.get((told.id.topic, told.id.origin), 0) - told.id.seq + 1
+        given_up = max(0, min(missing, given_up))
+        return missing if told.void else given_up, given_up
 
     # What was lost on the way is asked for again
 
