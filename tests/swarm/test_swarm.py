@@ -70,7 +70,7 @@ class Forgetful(Repair):
 
 
 def test_the_swarm_notices_when_nobody_makes_up_for_what_was_missed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("trellis.protocols.overlays.vcube.Repair", Forgetful)
+    monkeypatch.setattr("trellis.protocols.overlays.vcube_changes.Repair", Forgetful)
     campaign = clean("vcube", "causal", 60, faults=True)
     assert {"lost", "stuck"} & set(campaign.failures)
 

@@ -22,7 +22,8 @@ from trellis.protocols.layers import Session
 from trellis.protocols.orderings.subscriber import number_of
 from trellis.protocols.orderings.total import Total
 from trellis.protocols.parts.desk_packets import Pull, Told
-from trellis.protocols.parts.haste import Buffer, Held, Passed
+from trellis.protocols.parts.haste import Buffer, Held
+from trellis.protocols.parts.passed import Passed
 from trellis.words import OUT_OF_ORDER, Message, MessageId, Topic
 
 HASTE = "haste"
@@ -208,9 +209,8 @@ class Hasty(Total):
             super().upon_told(told)
             return
         if not told.known:  # if they come after all they are late
-            last = told.number + told.count - 1
-            self.passed.take(topic, told.number, last)
-            self.left_out[topic] = max(last, self.left_out.get(topic, 0))
+            for first, last in self.passed.take(topic, told.number, told.number + told.count - 1):
+                self.left_out.add(topic, first, last)
             return
         count, given_up = self.lost_of(told)
         if not count:

@@ -16,6 +16,7 @@ from trellis.machine import Place
 from trellis.protocols.layers import LEAVING, Session
 from trellis.protocols.orderings.deskbound import Deskbound
 from trellis.protocols.parts.desk_packets import Admitted, Change, Ours, Reach, Reached, Renew, Renewed
+from trellis.protocols.parts.passed import Passed
 from trellis.words import Message, MessageId, NodeId, Time, Topic, Vector
 
 NEVER = -1
@@ -32,9 +33,11 @@ class Subscriber(Deskbound):
         self.changing: frozenset[Topic] | None = None  # what they are told just now
         self.version = 0
         self.admitted = 0  # the last of them that all desks know of
+        self.anew = 0  # the last one before which they had given me up
         self.clock: dict[Topic, int] = {}  # sub_LC: the last number delivered, of topics to which I am admitted
         self.ahead: dict[Topic, dict[int, Message]] = {}  # held back, by number
-        self.left_out: dict[Topic, int] = {}  # up to which number I will not deliver what still comes
+        self.resuming: dict[Topic, int] = {}  # the same, of topics to which I was, until the desks gave me up
+        self.left_out = Passed()  # what I will not deliver if it still comes
         self.question: Reach | None = None  # how far I am, somebody wants to know
         self.leased: Time = NEVER  # when I asked, the last time that my subscription was confirmed
         self.renewing: Time = NEVER  # when I asked, if no answer came
@@ -109,8 +112,9 @@ class Subscriber(Deskbound):
         self.patience.rewarded()
         if admitted.anew:
             self.lose_admissions()
+            self.anew, self.renewing = admitted.version, NEVER
         new, self.told, self.changing = self.changing - self.told, self.changing, None
-        self.admitted, self.renewing = admitted.version, NEVER
+        self.admitted = admitted.version
         numbers = dict(admitted.entries)
         for topic in sorted(new & self.inside.keys()):
             self.admit(topic, numbers.get(topic, 0))
@@ -123,10 +127,11 @@ class Subscriber(Deskbound):
     def admit(self, topic: Topic, number: int) -> None:
         self.clock[topic] = number
         early, self.ahead[topic] = self.ahead.get(topic, {}), {}
-        if topic in self.left_out:  # I was here before, and the desks have given me up meanwhile
-            self.left_out[topic] = number
-        else:
+        last = self.resuming.pop(topic, None)
+        if last is None:
             super().joined(topic, self.inside[topic])
+        elif last < number:
+            self.left_out.add(topic, last + 1, number)
         for message in early.values():
             self.hold(message, -1)
             self.arrive(message)
@@ -141,7 +146,8 @@ class Subscriber(Deskbound):
             return
         del self.inside[topic]
         self.clock.pop(topic, None)
-        self.left_out.pop(topic, None)
+        self.resuming.pop(topic, None)
+        self.left_out.forget(topic)
         for message in self.ahead.pop(topic).values():
             self.hold(message, -1)
         self.below.leave(topic)
@@ -171,7 +177,7 @@ class Subscriber(Deskbound):
     def upon_renewed(self, renewed: Renewed) -> None:
         if renewed.id.origin != self.origin or not self.leased <= renewed.at <= self.now:
             return
-        if renewed.version != self.admitted or self.now - renewed.at >= self.lease // 2:  # it came too late
+        if renewed.version < self.anew or self.now - renewed.at >= self.lease // 2:  # it came too late
             return
         self.renewing = NEVER
         if renewed.stands:
@@ -185,8 +191,7 @@ class Subscriber(Deskbound):
     def lose_admissions(self) -> None:
         """The desks have given me up: what is numbered until they know me again is not ordered for me."""
         self.told = frozenset()
-        for topic, number in self.clock.items():
-            self.left_out[topic] = number
+        self.resuming |= self.clock
         self.clock.clear()
 
     def leave_out(self, message: Message) -> None:

@@ -132,7 +132,7 @@ class Total(Subscriber):
 
     def upon_arrive(self, session: Session, message: Message) -> None:
         topic, number = message.id.topic, number_of(message)
-        if number <= self.left_out.get(topic, 0):
+        if self.left_out.take(topic, number, number + message.count - 1):
             self.leave_out(message)
             return
         if number <= self.clock[topic] or number in self.ahead[topic]:
@@ -247,7 +247,7 @@ class Total(Subscriber):
             self.below.look_again(topic)
         else:
             count = min([told.number + told.count, *self.ahead[topic]]) - told.number
-            self.left_out[topic] = self.clock[topic] + count
+            self.left_out.add(topic, told.number, told.number + count - 1)
             self.go_past(topic, count)
 
     def go_past(self, topic: Topic, count: int) -> None:
