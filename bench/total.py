@@ -33,7 +33,7 @@ from rich.table import Table
 
 from trellis.protocols.parts.desk import Desk
 from trellis.protocols.parts.desk_packets import Ask, Climb, Climbed, Ours, Stamped
-from trellis.protocols.parts.groups import SAFE, Desks
+from trellis.protocols.parts.groups import SHARED, Desks
 from trellis.words import MessageId, Topic
 
 TOPICS, CLIENTS, EACH, SITES = 1000, 1000, 10, 5
@@ -62,9 +62,9 @@ class World:
         return frozenset(chosen)
 
     def desk(self, index: int, post: Any) -> Desk:
-        desk = Desk(index, self.desks, SAFE, post)
+        desk = Desk(index, self.desks, SHARED, post)
         for client, topics in enumerate(self.subscriptions):
-            desk.groups.change((client, 0), topics)
+            desk.registry.change((client, 0), topics)
         return desk
 
     def requests(self, seed: int, home: int | None = None) -> list[Ask]:

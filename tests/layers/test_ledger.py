@@ -130,6 +130,7 @@ class World:
 def test_copies_agree_on_what_they_took_and_lose_nothing_of_it(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     luck = random.Random(seed)
     monkeypatch.setattr(ledger_module, "LINES_KEPT", luck.choice([2, 5, 4096]))
+    monkeypatch.setattr(ledger_module, "PART_MAX", luck.choice([5, 1 << 19]))
     world = World(luck.choice([1, 2, 3, 5]), grows=luck.random() < 0.5)
     longest: list[int] = []
     for _ in range(400):
@@ -205,8 +206,12 @@ def test_who_has_forgotten_its_book_does_not_count_until_it_was_taught() -> None
     assert all(1 in copy.taken for copy in world.copies if copy.ledger.leading)
 
 
-def test_a_host_that_was_away_for_long_is_given_the_state_and_not_the_lines(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("part", [1 << 19, 7])
+def test_a_host_that_was_away_for_long_is_given_the_state_and_not_the_lines(
+    monkeypatch: pytest.MonkeyPatch, part: int
+) -> None:
     monkeypatch.setattr(ledger_module, "LINES_KEPT", 3)
+    monkeypatch.setattr(ledger_module, "PART_MAX", part)
     world = World(3)
     world.copies[2].up = False
     for _ in range(20):
@@ -218,6 +223,13 @@ def test_a_host_that_was_away_for_long_is_given_the_state_and_not_the_lines(monk
     world.copies[0].ledger.send_again()
     sent = {type(packet) for _, to, packet in world.wire if to == 2}
     assert sent == {Install}
+    if part == 7:
+        assert len(world.wire) > 8
+        del world.wire[3]  # one is lost, the others come backwards
+        while world.wire:
+            world.carry(len(world.wire) - 1)
+        assert world.copies[2].taken == []
+        world.copies[0].ledger.send_again()
     while world.wire:
         world.carry(0)
     world.propose(0)

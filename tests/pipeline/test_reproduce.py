@@ -62,7 +62,7 @@ def test_a_table_is_made_once_and_again_by_other_code(spark, tmp_path: Path, mon
 
     def rows(_, scale: str) -> list[dict]:
         made.append(scale)
-        return [overlap.row_of(overlap.DISJOINT, 10, 3, "safe")]
+        return [overlap.row_of(overlap.DISJOINT, 10, 10, "shared")]
 
     table = Table("some", rows)
     asked = [overlap.EXPERIMENT._replace(tables=(table,)), overlap.EXPERIMENT._replace(id="again", tables=(table,))]

@@ -34,7 +34,11 @@ NameOption = Annotated[
 ]
 OrderOption = Annotated[
     str,
-    typer.Option("--order", metavar="ORDER", help="unordered, fifo, causal or total; all who use a topic share one."),
+    typer.Option(
+        "--order",
+        metavar="ORDER",
+        help="unordered, fifo, causal, total or total-causal; all who use a topic share one.",
+    ),
 ]
 PlaintextOption = Annotated[bool, typer.Option("--plaintext", help="No keys, no encryption; on loopback only.")]
 

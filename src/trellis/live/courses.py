@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
 log = logging.getLogger("trellis.live")
 
+ACROSS = frozenset({"total-causal"})  # orders in which it matters what was said first, also on two topics
+
 
 class Owner(Protocol):
     """Whose subscriptions share one bound: a program, or a client."""
@@ -40,6 +42,7 @@ class Courses(dict[Topic, Course]):
     def __init__(self, node: Node) -> None:
         super().__init__()
         self.node = node
+        self.speaking: Course | None = None  # the last one on which something was said in an order across topics
 
     # Subscribing
 
@@ -168,6 +171,10 @@ class Courses(dict[Topic, Course]):
         if self.get(topic) is not course:
             raise NotSubscribed(f"topic {topic!r}: unsubscribed before this was accepted")
         course.writers[who] = None  # again: it may have let go meanwhile
+        if course.order in ACROSS:
+            if self.speaking is not None and self.speaking is not course:
+                self.flush(self.speaking)  # what was given before comes before
+            self.speaking = course
         if course.outgoing.add(payloads, awaited):
             self.node.host.loop.call_soon(self.flush, course)
         return course.outgoing

@@ -36,7 +36,8 @@ DETECTOR = "detector"
 OVERLAY = "vcube"
 OPTIONS = {"window": 128, "batch": 4096, "repair": 250_000, "keep": 100_000}  # of the overlay; times in microseconds
 
-ORDERING_OPTIONS = {"total": {"desks": 3, "copies": 3, "grows": 1, "retry": 250_000}}
+AT_DESKS = {"desks": 3, "copies": 3, "grows": 1, "retry": 250_000, "lease": 60_000_000}
+ORDERING_OPTIONS = {"total": AT_DESKS, "total-causal": AT_DESKS}
 
 Post = Callable[[Send, str, int], None]  # what to whom, which machine's, at what time
 

@@ -8,6 +8,7 @@ Assumes:  all clients of a law have the same number of topics.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -16,7 +17,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from trellis import draw
-from trellis.protocols.parts.groups import RING
+from trellis.protocols.parts.groups import SHARED, WIDE
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -98,10 +99,9 @@ def group_sizes(counted: DataFrame) -> DataFrame:
 
     other = counted.select("law", "size", F.col("two").alias("topic"), "both")
     each = counted.select("law", "size", F.col("one").alias("topic"), "both").unionAll(other)
-    printed = F.sum(F.when(F.col("both") >= 2, 1).otherwise(0)) + 1
-    wide = F.count(F.lit(1)) + 1
-    found = each.groupBy("law", "size", "topic").agg(printed.alias("printed"), wide.alias("wide"))
-    return found.withColumn("safe", F.when(F.col("size") >= RING, F.col("wide")).otherwise(F.col("printed")))
+    two = F.sum(F.when(F.col("both") >= 2, 1).otherwise(0)) + 1
+    any_one = F.count(F.lit(1)) + 1
+    return each.groupBy("law", "size", "topic").agg(two.alias(SHARED), any_one.alias(WIDE))
 
 
 def pairs(clients: Numbers, topics: int) -> tuple[Numbers, Numbers, Numbers]:
@@ -114,15 +114,25 @@ def pairs(clients: Numbers, topics: int) -> tuple[Numbers, Numbers, Numbers]:
 
 
 def interests(seed: int, clients: Sequence[int], weights: Sequence[int], count: int) -> Numbers:
-    """`draw.interests` of many clients at once, one row each."""
-    left = np.tile(np.array(weights, np.int64), (len(clients), 1))
+    """`draw.interests` of many clients at once, one row each. Ranks stand on shelves, so that a draw looks at two short
+    sums (which shelf, and where on it) instead of a long one.
+    """
+    side = math.isqrt(len(weights) - 1) + 1
+    standing = np.zeros(side * side, np.int64)
+    standing[: len(weights)] = weights
+    left = np.tile(standing.reshape(side, side), (len(clients), 1, 1))
+    shelves = left.sum(axis=2)
     found = np.empty((len(clients), count), np.int64)
     rows, keys = np.arange(len(clients)), np.array(clients, np.uint64)
     for turn in range(count):
-        upto = np.cumsum(left, axis=1)
+        upto = np.cumsum(shelves, axis=1)
         at = (drawn(seed, draw.INTEREST, keys, turn) % upto[:, -1].astype(np.uint64)).astype(np.int64)
-        found[:, turn] = (upto > at[:, None]).argmax(axis=1)
-        left[rows, found[:, turn]] = 0
+        shelf = (upto > at[:, None]).argmax(axis=1)
+        at -= (upto - shelves)[rows, shelf]
+        place = (np.cumsum(left[rows, shelf], axis=1) > at[:, None]).argmax(axis=1)
+        shelves[rows, shelf] -= left[rows, shelf, place]
+        left[rows, shelf, place] = 0
+        found[:, turn] = shelf * side + place
     return found
 
 

@@ -13,7 +13,7 @@ from trellis.machine import Machine, Place
 from trellis.protocols.layers import CRASHES, Ordering, Overlay
 from trellis.protocols.orderings.causal import Causal
 from trellis.protocols.orderings.fifo import Fifo
-from trellis.protocols.orderings.total import PerTopic, Total
+from trellis.protocols.orderings.total import PerTopic, Total, TotalCausal
 from trellis.protocols.orderings.total_printed import TotalPrinted
 from trellis.protocols.orderings.unordered import Unordered
 from trellis.protocols.overlays.brokers import Brokers
@@ -33,12 +33,13 @@ ORDERINGS: dict[str, type[Ordering]] = {
     "fifo": Fifo,
     "causal": Causal,
     "total": Total,
+    "total-causal": TotalCausal,
     "per-topic": PerTopic,
     "total-printed": TotalPrinted,
 }
 
 # What a program may ask a live node for; the others are there to be measured against.
-LIVE_ORDERS = ("unordered", "fifo", "causal", "total")
+LIVE_ORDERS = ("unordered", "fifo", "causal", "total", "total-causal")
 
 # Printed algorithms whose overlay and order cannot be taken apart: they bring their own orders.
 WHOLE: dict[str, type[VCubePrinted]] = {

@@ -44,6 +44,7 @@ class StackSpec(Section, frozen=True):
     repair: Moment | UnsetType = UNSET  # vcube: how long until neighbours compare what they have; 0 or unset: never
     keep: Count | UnsetType = UNSET  # vcube: messages that a node keeps for those who missed them
     copies: Annotated[int, Meta(ge=1, le=64)] | UnsetType = UNSET  # total: hosts that keep the book of a desk
+    lease: Time | UnsetType = UNSET  # total: out of reach for so long, a subscriber is given up; 0: never
     desks: Annotated[int, Meta(ge=1, le=64)] | UnsetType = UNSET  # total: at how many nodes topics have their managers
     across: Annotated[int, Meta(ge=0, le=1)] | UnsetType = UNSET  # total: 1 for causal order across topics
     retry: Moment | UnsetType = UNSET  # total: how long until what is not answered is asked again; 0 or unset: never

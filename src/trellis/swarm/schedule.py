@@ -79,6 +79,9 @@ def schedule(seed: int, overlay: str, ordering: str) -> Scenario:
     )
 
 
+LONG = 60_000  # many times what the slowest links of a world take
+
+
 def break_things(scenario: Scenario) -> Scenario:
     """The same schedule in a world that fails: nodes crash, some come back, some stand still, links are cut.
 
@@ -110,7 +113,11 @@ def break_things(scenario: Scenario) -> Scenario:
         scenario.stack, repair=dice.one_of([20, 100, 500]), keep=dice.one_of([3, 10_000, 10_000, 10_000])
     )
     if "copies" in ORDERINGS[stack.ordering].options:
-        stack = msgspec.structs.replace(stack, copies=COPIES, retry=2 * notice)
+        lease = dice.one_of([0, 0, LONG])
+        stack = msgspec.structs.replace(stack, copies=COPIES, retry=2 * notice, lease=lease)
+        if lease:  # somebody comes back when it was given up
+            at, node = dice.between(0, horizon), dice.between(0, count - 1)
+            events += [Sever(at=at, node=node, other=other, span=2 * LONG) for other in range(count) if other != node]
         events = spare_a_majority(events, stack, 3 * notice)
     return msgspec.structs.replace(scenario, stack=stack, faults=Faults(events=events, notice=notice))
 

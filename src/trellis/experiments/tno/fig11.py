@@ -11,10 +11,8 @@ from trellis.experiments.chart import Chart, Series
 from trellis.experiments.claim import Claim
 from trellis.experiments.experiment import Experiment, Scale, Table
 from trellis.experiments.rows import Rows, average, pick
-from trellis.experiments.tno.fig9 import RULES
-from trellis.experiments.tno.stamping import EACH, PATIENT, RATE, RULE, SHAPE, SHAPES, SITES, on_spark
+from trellis.experiments.tno.stamping import SHAPE, SHAPES, SITES, on_spark, point
 from trellis.metrics.summary import Interval
-from trellis.protocols.parts.groups import PRINTED, RINGS, SAFE
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -22,12 +20,12 @@ if TYPE_CHECKING:
 
 def rows(spark: SparkSession, scale: Scale) -> Rows:
     """At a rate at which no server is busy: shares do not depend on it, but on who subscribes to what."""
-    points = [{SHAPE: shape, RULE: rule, RATE: 1000, EACH: 10, PATIENT: True} for shape in SHAPES for rule in RULES]
-    return on_spark(spark, points, *((4.0, range(40)) if scale == "paper" else (1.0, range(3))))
+    points = [point(shape, 1000) for shape in SHAPES]
+    return on_spark(spark, points, *((4.0, range(40)) if scale == "paper" else (1.0, range(8))))
 
 
-def share(rows: Rows, shape: float, site: int, rule: str = PRINTED) -> Interval | None:
-    return average(pick(rows, {SHAPE: shape, RULE: rule}), lambda row: row["outgoing"][site - 1])
+def share(rows: Rows, shape: float, site: int) -> Interval | None:
+    return average(pick(rows, {SHAPE: shape}), lambda row: row["outgoing"][site - 1])
 
 
 def more(rows: Rows, site: int) -> Interval | None:
@@ -39,10 +37,8 @@ def more(rows: Rows, site: int) -> Interval | None:
 def charts(rows: Rows) -> list[Chart]:
     found = []
     for number, shape, name in ((11, 0.901, "geographic"), (12, 0.349, "spray and diffuse")):
-        series = []
-        for color, rule in ((0, PRINTED), (2, SAFE), (4, RINGS)):
-            bars = {f"site {site}": share(rows, shape, site, rule) for site in range(1, SITES + 1)}
-            series.append(Series(rule, {site: bar for site, bar in bars.items() if bar is not None}, False, color))
+        bars = {f"site {site}": share(rows, shape, site) for site in range(1, SITES + 1)}
+        series = [Series(f"{shape}", {site: bar for site, bar in bars.items() if bar is not None}, False, number - 11)]
         title = f"Figure {number}: outgoing bandwidth, {name} ({shape})"
         found.append(Chart(title, "bars", "", "% of the bytes of timestamps", series))
     return found
@@ -50,7 +46,8 @@ def charts(rows: Rows) -> list[Chart]:
 
 RING = (
     "which topics of other sites two clients share depends on how a site ranks them, which the paper does not say; "
-    "here it goes on around the ring of topics, so that site 5 comes to those of site 1 first"
+    "here it goes on around the ring of topics, so that site 5 comes to those of site 1 first, and its timestamps pass "
+    "all servers between (decision 0015)"
 )
 
 EXPERIMENT = Experiment(

@@ -11,10 +11,9 @@ from trellis.experiments.chart import Chart
 from trellis.experiments.claim import Claim
 from trellis.experiments.experiment import Experiment, Scale, Table
 from trellis.experiments.rows import Rows, average, pick, ratio
-from trellis.experiments.tno.fig9 import RULES, TABLE, curves, latency, length, throughput
-from trellis.experiments.tno.stamping import EACH, PATIENT, RATE, RULE, SHAPE, SHAPES, THOUSANDS, on_spark
+from trellis.experiments.tno.fig9 import TABLE, curves, latency, length, throughput
+from trellis.experiments.tno.stamping import EACH, PATIENT, RATE, SHAPE, SHAPES, THOUSANDS, on_spark, point
 from trellis.metrics.summary import Interval
-from trellis.protocols.parts.groups import PRINTED
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -22,18 +21,12 @@ if TYPE_CHECKING:
 
 def rows(spark: SparkSession, scale: Scale) -> Rows:
     sizes = (20, 50, 100, 200) if scale == "paper" else (20, 40)
-    points = [
-        {SHAPE: shape, RULE: rule, RATE: 5000, EACH: each, PATIENT: True}
-        for shape in SHAPES
-        for rule in RULES
-        for each in sizes
-    ]
-    return on_spark(spark, points, *length(scale))
+    return on_spark(spark, [point(shape, 5000, each) for shape in SHAPES for each in sizes], *length(scale))
 
 
 def grows(rows: Rows, shape: float, value: str) -> Interval | None:
     """The most subscriptions over the fewest."""
-    chosen = pick(rows, {SHAPE: shape, RULE: PRINTED, RATE: 5000, PATIENT: True})
+    chosen = pick(rows, {SHAPE: shape, RATE: 5000, PATIENT: True})
     sizes = sorted({row["settings"][EACH] for row in chosen})
     if len(sizes) < 2:
         return None
@@ -42,7 +35,7 @@ def grows(rows: Rows, shape: float, value: str) -> Interval | None:
 
 
 def charts(rows: Rows) -> list[Chart]:
-    fixed = pick(rows, {RATE: 5000, PATIENT: True})
+    fixed = pick(rows, {RATE: 5000})
     x = "subscribed topics (thousands), 1,000 clients"
     return [
         Chart("Figure 13: latency", "lines", x, "mean, ms", curves(fixed, THOUSANDS, latency)),

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import zlib
 from bisect import bisect_right
+from collections.abc import Callable
 from itertools import accumulate
 from typing import TYPE_CHECKING
 
@@ -18,10 +19,10 @@ from trellis.experiments.claim import Claim
 from trellis.experiments.experiment import Experiment, Scale, Table
 from trellis.experiments.rows import Row, Rows, average, pick, ratio
 from trellis.experiments.tno.fig7 import CLIENTS
-from trellis.experiments.tno.stamping import RULE, SHAPE, SHAPES, TOPICS
+from trellis.experiments.tno.stamping import SHAPE, SHAPES, TOPICS
 from trellis.metrics.summary import Interval
 from trellis.protocols.parts.deltas import Restorer, Shortener, only
-from trellis.protocols.parts.groups import PRINTED, SAFE, Groups
+from trellis.protocols.parts.groups import SHARED, Groups
 from trellis.words import Stamp
 
 if TYPE_CHECKING:
@@ -40,13 +41,14 @@ class Wire:
     def __init__(self, wanted: frozenset[str]) -> None:
         self.wanted = wanted  # the topics of those at its other end
         self.bytes = dict.fromkeys((PLAIN, ZLIB, DELTAS, WANTED), 0)
-        self.carried = 0
+        self.carried = self.entries = 0
         self.whole, self.part = Shortener(), Shortener()
         self.other_whole, self.other_part = Restorer(), Restorer()
         self.stream = zlib.compressobj(1)
 
     def carry(self, topic: str, stamp: Stamp, plain: bytes) -> None:
         self.carried += 1
+        self.entries += len(stamp)
         self.bytes[PLAIN] += len(plain)
         self.bytes[ZLIB] += len(self.stream.compress(plain)) + len(self.stream.flush(zlib.Z_SYNC_FLUSH))
         self.bytes[DELTAS] += self.over(self.whole, self.other_whole, topic, stamp)
@@ -59,14 +61,14 @@ class Wire:
         return len(sent)
 
 
-def rows_of(shape: float, rule: str, kind: str, events: tuple[int, ...], links: int) -> Rows:
+def rows_of(shape: float, kind: str, events: tuple[int, ...], links: int) -> Rows:
     """Events one after the other, numbered at one place; links know nothing at first. One row after each count."""
     weights = draw.zipf_weights(TOPICS, 1 + shape)
     names = [f"t{rank}" for rank in range(TOPICS)]
     interests = [
         frozenset(names[rank] for rank in draw.interests(0, client, weights, EACH_CLIENT)) for client in range(CLIENTS)
     ]
-    groups = Groups(rule)
+    groups = Groups(SHARED)
     for client, topics in enumerate(interests):
         groups.change((client, 0), topics)
     chosen = draw.sample(0, draw.SUBSCRIBERS, range(CLIENTS), links)
@@ -85,57 +87,71 @@ def rows_of(shape: float, rule: str, kind: str, events: tuple[int, ...], links: 
             for wire in hearing:
                 wire.carry(topic, stamp, plain)
         if event + 1 in events:
-            found.append(row_of({SHAPE: shape, RULE: rule, LINK: kind, EVENTS: event + 1}, wires))
+            row = row_of({SHAPE: shape, LINK: kind, EVENTS: event + 1}, wires)
+            found.append(row | {"topics": sum(map(len, sorted_groups.values())) / TOPICS})
     return found
 
 
 def row_of(settings: Row, wires: list[Wire]) -> Row:
+    """Per event that a link carried."""
     carried = sum(wire.carried for wire in wires)
     return {
         "run": " ".join(map(str, settings.values())),
         "settings": settings,
         "sent": {},
         "carried": carried,
+        "entries": sum(wire.entries for wire in wires) / max(1, carried),
         "bytes": {way: sum(wire.bytes[way] for wire in wires) / max(1, carried) for way in wires[0].bytes},
     }
 
 
 def rows(spark: SparkSession, scale: Scale) -> Rows:
     counts, links = ((1000, 10_000, 100_000), 100) if scale == "paper" else ((1000, 10_000), 4)
-    work = [
-        (shape, rule, kind, counts, links)
-        for kind in (CLIENT, TRUNK)
-        for shape in reversed(SHAPES)
-        for rule in (SAFE, PRINTED)
-    ]
+    work = [(shape, kind, counts, links) for kind in (CLIENT, TRUNK) for shape in reversed(SHAPES)]
     return list(spark.sparkContext.parallelize(work, len(work)).flatMap(lambda each: rows_of(*each)).collect())
 
 
-def size(rows: Rows, shape: float, rule: str, kind: str, way: str) -> Interval | None:
-    """Bytes per event on such a link, at the largest number of events that was run."""
-    chosen = pick(rows, {SHAPE: shape, RULE: rule, LINK: kind})
+def last(rows: Rows, shape: float, kind: str, value: Callable[[Row], float]) -> Interval | None:
+    """Of such a link, at the largest number of events that was run."""
+    chosen = pick(rows, {SHAPE: shape, LINK: kind})
     most = max((row["settings"][EVENTS] for row in chosen), default=0)
-    return average(pick(chosen, {EVENTS: most}), lambda row: row["bytes"][way])
+    return average(pick(chosen, {EVENTS: most}), value)
 
 
-def gain(rows: Rows, shape: float, rule: str, kind: str, way: str) -> Interval | None:
-    return ratio(size(rows, shape, rule, kind, PLAIN), size(rows, shape, rule, kind, way))
+def size(rows: Rows, shape: float, kind: str, way: str) -> Interval | None:
+    """Bytes per event."""
+    return last(rows, shape, kind, lambda row: row["bytes"][way])
+
+
+def gain(rows: Rows, shape: float, kind: str, way: str) -> Interval | None:
+    return ratio(size(rows, shape, kind, PLAIN), size(rows, shape, kind, way))
+
+
+def bars(name: str, color: int, found: dict[str, Interval | None]) -> Series:
+    return Series(name, {x: bar for x, bar in found.items() if bar is not None}, False, color)
 
 
 def charts(rows: Rows) -> list[Chart]:
-    found = []
+    counted = (
+        ("over topics", CLIENT, lambda row: row["topics"]),
+        ("over events that a client gets", CLIENT, lambda row: row["entries"]),
+        ("over all events", TRUNK, lambda row: row["entries"]),
+    )
+    series = [
+        bars(name, color, {f"{shape}": last(rows, shape, kind, value) for shape in SHAPES})
+        for color, (name, kind, value) in enumerate(counted)
+    ]
+    found = [Chart("Entries of a timestamp, by what the mean is taken over", "bars", "", "entries", series)]
     for kind, title in (
         (CLIENT, "the link of a client, which brings its 10 topics"),
         (TRUNK, "a link that carries all"),
     ):
-        series = []
-        for color, way in ((2, PLAIN), (3, ZLIB), (0, DELTAS), (1, WANTED)):
-            bars = {
-                f"{shape} {rule}": size(rows, shape, rule, kind, way) for shape in SHAPES for rule in (PRINTED, SAFE)
-            }
-            series.append(Series(way, {name: bar for name, bar in bars.items() if bar is not None}, False, color))
+        series = [
+            bars(way, color, {f"{shape}": size(rows, shape, kind, way) for shape in SHAPES})
+            for color, way in ((2, PLAIN), (3, ZLIB), (0, DELTAS), (1, WANTED))
+        ]
         events = max((row["settings"][EVENTS] for row in rows), default=0)
-        note = f"{events:,} events;  links know nothing at first; `zlib` is one stream per link, flushed each time."
+        note = f"{events:,} events; links know nothing at first; zlib is one stream per link, flushed each time."
         found.append(Chart(f"Header bytes per event: {title}", "bars", "", "bytes", series, log_y=True, note=note))
     return found
 
@@ -153,16 +169,15 @@ EXPERIMENT = Experiment(
     grids=lambda scale: [],
     claims=[
         Claim(
-            f"wanted, not published: {shape}, {rule}, {link} link: plain over {way}",
+            f"wanted, not published: {shape}, {link} link: plain over {way}",
             10.0,
-            lambda rows, shape=shape, rule=rule, link=link, way=way: gain(rows, shape, rule, link, way),  # type: ignore[misc]
+            lambda rows, shape=shape, link=link, way=way: gain(rows, shape, link, way),  # type: ignore[misc]
             "x",
             rule="at least",
             why="the first event of each topic on a link is sent whole, and most topics are rare",
         )
         for link in (CLIENT, TRUNK)
         for shape in SHAPES
-        for rule in (SAFE, PRINTED)
         for way in ((DELTAS, WANTED) if link == CLIENT else (DELTAS,))
     ],
     charts=charts,

@@ -29,7 +29,7 @@ from trellis.machine import Machine, Place
 from trellis.protocols.layers import GAPLESS, START_CUT, Overlay, Session
 from trellis.protocols.orderings.total import Total
 from trellis.protocols.parts.desk_packets import Climb, Climbed, Stamped
-from trellis.protocols.parts.groups import ALONE, PRINTED, RINGS, SAFE
+from trellis.protocols.parts.groups import ALONE, SHARED
 from trellis.protocols.stack import Stack
 from trellis.scenario import from_mapping
 from trellis.scenario.load import check
@@ -71,19 +71,11 @@ class Timed(Total):
     def upon_arrive(self, session: Session, message: Message) -> None: ...
 
 
-class TimedPrinted(Timed):
-    rule = PRINTED
-
-
-class TimedRings(Timed):
-    rule = RINGS
-
-
 class TimedAlone(Timed):
     rule = ALONE
 
 
-RULES: dict[str, type[Timed]] = {SAFE: Timed, PRINTED: TimedPrinted, RINGS: TimedRings, ALONE: TimedAlone}
+RULES: dict[str, type[Timed]] = {SHARED: Timed, ALONE: TimedAlone}
 
 
 class Client(Stack):
@@ -114,9 +106,14 @@ class Metered(Stack):
         return effects
 
 
+def point(shape: float, rate: int, each: int = 10, rule: str = SHARED, desks: int = SITES, patient: bool = True) -> Row:
+    """The settings of a run, all of them: what is not told is as in Figure 9."""
+    return {SHAPE: shape, RATE: rate, EACH: each, RULE: rule, DESKS: desks, PATIENT: patient}
+
+
 def scenario(point: Row, seconds: float, seed: int) -> Scenario:
     """A run of so many seconds; nothing is waited for after that."""
-    desks, until = point.get(DESKS, SITES), round(seconds * SECOND)
+    desks, until = point[DESKS], round(seconds * SECOND)
     raw = {
         "name": "TNO section 5",
         "seed": seed,
@@ -125,7 +122,7 @@ def scenario(point: Row, seconds: float, seed: int) -> Scenario:
         "subscriptions": {"kind": "popular", "topics": TOPICS, "each": point[EACH], "exponent": 1 + point[SHAPE],
                           "clients": SITES, "near": True},
         "workload": {"kind": "requests", "interval": CLIENTS * SECOND // point[RATE], "until": until,
-                     "patient": point.get(PATIENT, True)},
+                     "patient": point[PATIENT]},
         "network": {"kind": "sites", "sites": list(range(SITES)), "short": SHORT[0], "short_spread": SHORT[1],
                     "long": LONG[0], "long_spread": LONG[1], "servers": SITES, "service": SERVICE},
         "end": until,

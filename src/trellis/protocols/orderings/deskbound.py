@@ -21,17 +21,19 @@ from trellis.protocols.parts.groups import Desks
 from trellis.protocols.parts.patience import Patience
 from trellis.words import NodeId, Origin, Packet, Time
 
-RETRY = "retry"
+RETRY, EXPIRY = "retry", "expiry"
 LEASE = 4  # times the retry: as long as a publisher may be out of reach before its numbers are given up
 
 
 class Deskbound(Ordering):
     """A node that hosts desks, perhaps, and writes to others."""
 
-    options: ClassVar[dict[str, int]] = {"desks": 3, "block": 0, "copies": 1, "grows": 0, "retry": 0}
+    options: ClassVar[dict[str, int]] = {"desks": 3, "block": 0, "copies": 1, "grows": 0, "retry": 0, "lease": 0}
     packets = WIRE
 
-    def __init__(self, place: Place, rule: str, desks: int, block: int, copies: int, grows: int, retry: int) -> None:
+    def __init__(
+        self, place: Place, rule: str, desks: int, block: int, copies: int, grows: int, retry: int, lease: int
+    ) -> None:
         super().__init__(place)
         self.retry = retry
         self.desks = Desks(min(desks, place.size), block=block)
@@ -39,7 +41,8 @@ class Deskbound(Ordering):
         self.lives: dict[NodeId, int] = {}  # the newest incarnation that I met
         self.away: dict[NodeId, Time] = {}  # since when nobody answers there
         self.born: Time = 0
-        self.bureau = Bureau(self, self.desks, copies, bool(grows), rule)
+        self.lease = lease
+        self.bureau = Bureau(self, self.desks, copies, bool(grows), lease, rule)
         self.letters: deque[tuple[NodeId, Ours]] = deque()  # to be read
         self.reading = False
         self.patience = Patience(retry)
@@ -49,6 +52,7 @@ class Deskbound(Ordering):
             self.born = self.now
             self.bureau.recover(event.items)
             self.be_patient()
+            self.look_for_the_gone()
         else:
             super().upon(event)
 
@@ -59,6 +63,8 @@ class Deskbound(Ordering):
                 self.read(event.sender, event.packet)
             case Timeout(name) if name == RETRY:
                 self.upon_retry()
+            case Timeout(name) if name == EXPIRY:
+                self.look_for_the_gone()
             case _:
                 raise UnexpectedEvent(self, event)
 
@@ -81,6 +87,7 @@ class Deskbound(Ordering):
         if isinstance(event, Suspect):
             self.reached.pop(node, None)
             self.away.setdefault(node, self.now)
+            self.look_for_the_gone()
         else:
             self.reached[node] = None
             self.away.pop(node, None)
@@ -91,13 +98,22 @@ class Deskbound(Ordering):
 
     def is_gone(self, origin: Origin) -> bool:
         """Whether nobody need wait for a publisher any more: its life is over, or it is away for too long."""
-        node, incarnation = origin
-        if node == self.me:
-            return incarnation < self.place.incarnation
-        if self.lives.get(node, 0) > incarnation:
-            return True
+        node = origin[0]
+        if node == self.me or self.lived_again(origin):
+            return self.lived_again(origin)
         since = self.away.get(node, self.born)  # whom I never met may have gone before I came
         return node not in self.reached and self.now - since >= LEASE * self.retry
+
+    def lived_again(self, origin: Origin) -> bool:
+        node, incarnation = origin
+        return (self.place.incarnation if node == self.me else self.lives.get(node, 0)) > incarnation
+
+    def look_for_the_gone(self) -> None:
+        """For a leader that counts subscribers: who was out of reach for as long as a lease is given up."""
+        if self.bureau.census is not None:
+            delay = self.bureau.census.expire()
+            if delay:
+                self.set_timer(EXPIRY, delay)
 
     # Between desks and nodes
 
@@ -119,6 +135,8 @@ class Deskbound(Ordering):
         self.reading = True
         while self.letters:
             self.upon_packet(*self.letters.popleft())
+            if not self.letters:
+                self.bureau.tend()
         self.reading = False
         if self.bureau.busy:
             self.be_patient()

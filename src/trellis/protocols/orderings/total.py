@@ -13,26 +13,28 @@ Departs:  a message may be delivered when all entries of its timestamp are at or
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from typing import ClassVar
 
-from trellis.events import Event, Publish, Standing
+from trellis.events import Publish
 from trellis.machine import Place
 from trellis.protocols.layers import GAPLESS, LEAVING, START_CUT, Session
 from trellis.protocols.orderings.deskbound import Deskbound
-from trellis.protocols.parts.desk_packets import Admitted, Ask, Change, Ours, Pull, Stamped, Told
+from trellis.protocols.orderings.subscriber import Subscriber, number_of
+from trellis.protocols.parts.desk_packets import Ask, Ours, Pull, Stamped, Told
 from trellis.protocols.parts.groups import ALONE, SHARED, WIDE
 from trellis.protocols.parts.line import Line
 from trellis.protocols.seam import Missing
 from trellis.words import Message, MessageId, NodeId, Origin, Topic, Vector
 
+HOPES = 3  # how often I hear that nobody knows a number before I go on without it
 
-class Total(Deskbound):
+
+class Total(Subscriber):
     """Timestamps from the desks, and a clock at each subscriber."""
 
     promise = "two subscribers that both get two messages, on whatever topics, get them in the same order"
-    source = "TNO (Baldoni et al.), holes T1-T5 and T8-T17 closed, T6 in part"
-    audits = ("creation", "duplicate", "uninvited", "fifo", "total", "lost", "stuck")
+    source = "TNO (Baldoni et al.), holes T1-T6 and T8-T17 closed"
+    audits: ClassVar[tuple[str, ...]] = ("creation", "duplicate", "uninvited", "fifo", "total", "lost", "stuck")
     audits_more: ClassVar[dict[str, tuple[str, ...]]] = {"across": ("across",)}
     needs = frozenset({START_CUT, GAPLESS})
     options: ClassVar[dict[str, int]] = {**Deskbound.options, "across": 0}
@@ -41,109 +43,22 @@ class Total(Deskbound):
     def __init__(self, place: Place, across: int = 0, **at_desks: int) -> None:
         super().__init__(place, WIDE if across else self.rule, **at_desks)
         self.across = bool(across)
-        # As a subscriber
-        self.inside: dict[Topic, Vector] = {}  # topics that the overlay brings and that I do not leave, with its cut
-        self.returning: dict[Topic, Vector] = {}  # the same, of those that the desks must first hear I left
-        self.told: frozenset[Topic] = frozenset()  # what the desks know of that
-        self.changing: frozenset[Topic] | None = None  # what they are told just now
-        self.version = 0
-        self.clock: dict[Topic, int] = {}  # sub_LC: the last number delivered, of topics to which I am admitted
-        self.ahead: dict[Topic, dict[int, Message]] = {}  # held back, by number
         self.waits: dict[Topic, dict[Topic, None]] = {}  # topics whose next message waits for this one
         self.given_up: dict[tuple[Topic, Origin], int] = {}  # up to which number of a source the overlay gave up
         self.stuck: dict[Topic, int] = {}  # what I waited for when I last looked
+        self.hopes: dict[Topic, tuple[int, int]] = {}  # a number of which nobody knows, and how often I heard that
         # As a publisher
         self.lines: dict[Topic, Line] = {}
         self.unasked: list[tuple[Topic, int]] = []  # up to where I will ask, in the order of the application's calls
-
-    def upon(self, event: Event) -> None:
-        if isinstance(event, Standing):
-            self.upon_standing(event.topic, event.members)
-        else:
-            super().upon(event)
 
     def upon_packet(self, sender: NodeId, packet: Ours) -> None:
         match packet:
             case Stamped():
                 self.upon_stamped(packet)
-            case Admitted():
-                self.upon_admitted(packet)
             case Told():
                 self.upon_told(packet)
             case _:
-                self.bureau.upon_packet(sender, packet)
-
-    # Subscribing
-
-    def upon_standing(self, topic: Topic, members: tuple[NodeId, ...]) -> None:
-        self.bureau.stand(topic, members)
-        if self.me in members:
-            self.session(topic).wanted = True
-            self.inside[topic] = {}
-            self.told |= {topic}
-            self.admit(topic, 0)
-
-    def joined(self, topic: Topic, cut: Vector) -> None:
-        """The overlay brings what is published from now on. What of that is for me the desks decide. Those that still
-        count the topic as mine must hear first that I left it: an old admission says nothing about a new one.
-        """
-        self.ahead[topic] = {}
-        if topic in self.told or (self.changing is not None and topic in self.changing):
-            self.returning[topic] = cut
-        else:
-            self.inside[topic] = cut
-            self.tell_desks()
-
-    def tell_desks(self) -> None:
-        """One change at a time."""
-        wanted = frozenset(self.inside)
-        if self.changing is None and wanted != self.told:
-            self.version += 1
-            self.changing = wanted
-            self.send_change()
-
-    def send_change(self) -> None:
-        assert self.changing is not None
-        id = MessageId(self.origin, min(self.changing | self.told), -self.version)
-        self.to_desk(self.desks.count - 1, Change(id, self.version, tuple(sorted(self.changing))))
-        self.be_patient()
-
-    def upon_admitted(self, admitted: Admitted) -> None:
-        if self.changing is None or admitted.version != self.version or admitted.id.origin != self.origin:
-            return
-        self.patience.rewarded()
-        new, self.told, self.changing = self.changing - self.told, self.changing, None
-        numbers = dict(admitted.entries)
-        for topic in sorted(new & self.inside.keys()):
-            self.admit(topic, numbers.get(topic, 0))
-        for topic in [topic for topic in self.returning if topic not in self.told]:
-            self.inside[topic] = self.returning.pop(topic)
-        self.tell_desks()
-        for topic in sorted(new):
-            self.look_at(self.waits.pop(topic, ()))
-
-    def admit(self, topic: Topic, number: int) -> None:
-        self.clock[topic] = number
-        early, self.ahead[topic] = self.ahead.get(topic, {}), {}
-        super().joined(topic, self.inside[topic])
-        for message in early.values():
-            self.hold(message, -1)
-            self.arrive(message)
-
-    def begin_leaving(self, topic: Topic, session: Session) -> None:
-        session.phase = LEAVING
-        self.part_when_drained(topic)
-
-    def part_when_drained(self, topic: Topic) -> None:
-        """What I published must be handed down before I leave the overlay."""
-        if self.sessions[topic].phase is not LEAVING or topic not in self.inside or self.line(topic).waiting:
-            return
-        del self.inside[topic], self.clock[topic]
-        for message in self.ahead.pop(topic).values():
-            self.hold(message, -1)
-        self.below.leave(topic)
-        self.tell_desks()
-        self.look_at(self.waits.pop(topic, ()))
+                super().upon_packet(sender, packet)
 
     # Publishing
 
@@ -195,12 +110,15 @@ class Total(Deskbound):
             self.note("spread", message.id, len(message.stamp), message.count)
             self.below.spread(message)
             if self.sessions[topic].phase is not LEAVING:
-                self.upon_arrive(self.sessions[topic], message)
+                self.arrive(message)
         self.ask()
         self.part_when_drained(topic)
 
     def line(self, topic: Topic) -> Line:
         return self.lines.setdefault(topic, Line())
+
+    def has_unspread(self, topic: Topic) -> bool:
+        return bool(self.line(topic).waiting)
 
     # Delivering
 
@@ -214,6 +132,9 @@ class Total(Deskbound):
 
     def upon_arrive(self, session: Session, message: Message) -> None:
         topic, number = message.id.topic, number_of(message)
+        if number <= self.passed_over.get(topic, 0):
+            self.pass_over(message)
+            return
         if number <= self.clock[topic] or number in self.ahead[topic]:
             self.note("skip", message.id, count=message.count)
             return
@@ -223,7 +144,7 @@ class Total(Deskbound):
 
     def look_at(self, topics: tuple[Topic, ...] | dict[Topic, None]) -> None:
         """Deliver what may be delivered now on these topics, and what waited for that."""
-        look = sorted(topics, reverse=True)
+        look = sorted(topics, reverse=True) if self.may_deliver() else []
         while look:
             topic = look.pop()
             if topic not in self.clock:
@@ -242,6 +163,10 @@ class Total(Deskbound):
             self.deliver_and_remember(self.sessions[topic], message)
             self.clock[topic] += message.count
             look += [topic, *sorted(self.waits.pop(topic, ()), reverse=True)]
+        self.tell_how_far()
+
+    def look_at_what_waits_for(self, topic: Topic) -> None:
+        self.look_at(self.waits.pop(topic, ()))
 
     def blocker(self, message: Message) -> Topic | None:
         """A topic of mine on which something comes before this message, or may."""
@@ -300,19 +225,35 @@ class Total(Deskbound):
         topic, origin, seq = told.id.topic, told.id.origin, told.id.seq
         if self.clock.get(topic, -1) + 1 != told.number:
             return
-        given_up = max(0, min(told.count, self.given_up.get((topic, origin), 0) - seq + 1))
-        count = told.count if told.void else given_up
+        if not told.known:
+            self.upon_unknown(told)
+            return
+        missing = min([told.number + told.count, *self.ahead[topic]]) - told.number  # some came since I asked
+        given_up = max(0, min(missing, self.given_up.get((topic, origin), 0) - seq + 1))
+        count = missing if told.void else given_up
         if not count:
             self.below.look_again(topic)
             return
         session = self.sessions[topic]
         if told.void and session.wanted and count > given_up:
             self.gap(MessageId(origin, topic, seq + given_up), count - given_up)
+        self.go_past(topic, count)
+
+    def upon_unknown(self, told: Told) -> None:
+        """They may still be on their way, so I wait for a while. What comes after that is told as a gap."""
+        topic = told.id.topic
+        asked, times = self.hopes.pop(topic, (0, 0))
+        times = times + 1 if asked == told.number else 1
+        if times <= HOPES:
+            self.hopes[topic] = told.number, times
+            self.below.look_again(topic)
+        else:
+            count = min([told.number + told.count, *self.ahead[topic]]) - told.number
+            self.passed_over[topic] = self.clock[topic] + count
+            self.go_past(topic, count)
+
+    def go_past(self, topic: Topic, count: int) -> None:
         self.clock[topic] += count
-        for number in [number for number in self.ahead[topic] if number <= self.clock[topic]]:
-            message = self.ahead[topic].pop(number)
-            self.hold(message, -1)
-            self.note("skip", message.id, count=message.count)
         self.patience.rewarded()
         self.look_at({topic: None, **self.waits.pop(topic, {})})
         if topic in self.clock and self.is_stuck(topic):  # where one was lost, the next one mostly was, too
@@ -322,23 +263,30 @@ class Total(Deskbound):
 
     def ask_all_again(self) -> bool:
         waiting = self.pull_what_is_stuck()
-        if self.changing is not None:
-            waiting = True
-            self.send_change()
         for topic, line in self.lines.items():
             if line.open:
                 waiting = True
                 self.send_ask(topic)
-        return waiting
+        return super().ask_all_again() or waiting
 
     def ask_again(self, desk: int) -> None:
-        self.patience.rewarded()
-        if self.changing is not None and desk == self.desks.count - 1:
-            self.send_change()
+        super().ask_again(desk)
         for topic, line in self.lines.items():
             if line.open and self.desks.of(topic) == desk:
                 self.send_ask(topic)
-        self.be_patient()
+
+
+class TotalCausal(Total):
+    """The same with causal order across topics, as an order of its own: for programs, which choose by name."""
+
+    promise = "as total; and what happened before a message is delivered before it, on whatever topics"
+    source = "TNO section 4, Ordering features: sequencing groups from one common subscription on"
+    audits = (*Total.audits, "across")
+    audits_more: ClassVar[dict[str, tuple[str, ...]]] = {}
+    options: ClassVar[dict[str, int]] = Deskbound.options
+
+    def __init__(self, place: Place, **at_desks: int) -> None:
+        super().__init__(place, across=1, **at_desks)
 
 
 class PerTopic(Total):
@@ -349,8 +297,3 @@ class PerTopic(Total):
     audits_more: ClassVar[dict[str, tuple[str, ...]]] = {}
     options: ClassVar[dict[str, int]] = Deskbound.options
     rule = ALONE
-
-
-def number_of(message: Message) -> int:
-    """Its place on its own topic."""
-    return message.stamp[bisect_left(message.stamp, (message.id.topic,))][1]

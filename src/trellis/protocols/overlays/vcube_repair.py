@@ -23,7 +23,7 @@ from trellis.protocols.parts.view import MEMBER
 from trellis.words import Message, NodeId, Origin, Time, Topic, Vector, merge
 
 if TYPE_CHECKING:
-    from trellis.protocols.overlays.vcube import VCube
+    from trellis.protocols.overlays.vcube_changes import Changes
     from trellis.protocols.overlays.vcube_membership import Membership
 
 FILL_BYTES_MAX = 1 << 19
@@ -35,7 +35,7 @@ PATIENCE = 8  # delays to wait for a member that is out of reach, before what no
 class Repair:
     """The part of a node's `vcube` that looks for what is missing."""
 
-    def __init__(self, overlay: VCube, delay: int, keep: int, batch: int) -> None:
+    def __init__(self, overlay: Changes, delay: int, keep: int, batch: int) -> None:
         self.overlay = overlay
         self.delay = delay  # 0: never look; for worlds in which nothing fails
         self.batch = batch

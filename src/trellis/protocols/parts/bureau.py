@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from trellis.errors import RemoteProtocolError
+from trellis.protocols.parts.census import Census
 from trellis.protocols.parts.desk import Desk
 from trellis.protocols.parts.desk_packets import (
     Append,
@@ -29,8 +30,11 @@ from trellis.protocols.parts.desk_packets import (
     Leads,
     Ours,
     Pull,
+    Reached,
+    Renew,
     Seat,
     Seats,
+    Snapshot,
     State,
     Vote,
     Voted,
@@ -45,7 +49,7 @@ if TYPE_CHECKING:
 
 STANDING = "standing/"  # before a topic: who has subscribed since before the run
 BETWEEN_HOSTS = (Append, Appended, Install, Vote, Voted, Yours)
-FOR_ONESELF = (Ask, Change, Pull)  # nobody asks for another
+FOR_ONESELF = (Ask, Change, Pull, Reached, Renew)  # nobody asks for another
 FOUNDER = (0,)  # counts alone until others have come, where a cluster grows
 DESK_ID = "desk"  # in the place of a topic, where a packet is about a desk
 
@@ -69,7 +73,7 @@ class Voice:
 class Bureau:
     """One node's part in the desks."""
 
-    def __init__(self, node: Deskbound, desks: Desks, copies: int, grows: bool, rule: str) -> None:
+    def __init__(self, node: Deskbound, desks: Desks, copies: int, grows: bool, lease: int, rule: str) -> None:
         self.node = node
         self.desks = desks
         self.copies = min(copies, desks.count)
@@ -77,6 +81,7 @@ class Bureau:
         self.epochs: dict[int, int] = {}  # the latest that I heard of, per desk
         self.ledgers: dict[int, Ledger] = {}
         self.copies_of: dict[int, Desk] = {}
+        self.census: Census | None = None  # at the hosts of the desk where subscriptions begin
         for desk in range(desks.count):
             hosts = self.hosts_of(desk)
             first = FOUNDER if grows else hosts
@@ -87,6 +92,8 @@ class Bureau:
                 if not node.place.pristine:
                     self.ledgers[desk].forget()
                 self.copies_of[desk] = Desk(desk, desks, rule, voice)
+                if desk == desks.count - 1:
+                    self.census = Census(node, self.copies_of[desk], self.ledgers[desk], lease, self.id)
 
     def hosts_of(self, desk: int) -> tuple[int, ...]:
         return tuple((desk + n) % self.desks.count for n in range(self.copies))
@@ -101,7 +108,12 @@ class Bureau:
             (ledger.leading and (self.copies_of[desk].state.open or ledger.committed < ledger.last))
             or ledger.lacks_leader
             for desk, ledger in self.ledgers.items()
-        )
+        ) or (self.census is not None and self.census.waits)
+
+    def tend(self) -> None:
+        """Whatever was done, something may follow that nobody asks for."""
+        if self.census is not None:
+            self.census.tend()
 
     def stand(self, topic: Topic, members: tuple[NodeId, ...]) -> None:
         for desk in self.copies_of.values():
@@ -122,8 +134,11 @@ class Bureau:
         match packet:
             case Ask():
                 self.upon_command(sender, self.desks.of(packet.id.topic), packet)
-            case Change():
+            case Change() | Renew():
                 self.upon_command(sender, self.desks.count - 1, packet)
+            case Reached():
+                if self.census is not None:
+                    self.census.upon_reached(packet)
             case Climb() | Climbed():
                 self.upon_command(sender, packet.to, packet)
             case Pull():
@@ -196,6 +211,9 @@ class Bureau:
     def began_to_lead(self, desk: int) -> None:
         epoch = self.ledgers[desk].epoch
         self.learn(desk, epoch)
+        if self.census is not None and desk == self.desks.count - 1:
+            self.census.begin_to_lead()
+            self.node.look_for_the_gone()
         for node in self.node.reached:
             self.node.to_node(node, Leads(self.id, desk, epoch))
         self.node.ask_again(desk)
@@ -217,6 +235,8 @@ class Bureau:
                 self.copies_of[desk].send_again()
             elif ledger.lacks_leader:
                 ledger.stand_in_turn(tries)
+        if self.census is not None and self.census.ledger.leading:
+            self.census.send_again()
 
     # What a ledger asks for
 
@@ -242,8 +262,7 @@ class Bureau:
         self.node.keep(f"desk/{desk}/epoch", epoch)
 
     def keep_state(self, desk: int, index: int, epoch: int, seats: Seats) -> None:
-        kept = Install(self.id, desk, epoch, index, epoch, seats, self.state_of(desk))
-        self.node.keep(f"desk/{desk}/state", kept)
+        self.node.keep(f"desk/{desk}/state", Snapshot(index, epoch, seats, self.state_of(desk)))
 
     def state_of(self, desk: int) -> bytes:
         return msgspec.msgpack.encode(self.copies_of[desk].snapshot())
@@ -263,7 +282,7 @@ class Bureau:
             base = None
             state = kept.get(f"desk/{desk}/state")
             if state is not None:
-                base = (state.index, state.index_epoch, state.seats)
+                base = (state.index, state.epoch, state.seats)
                 self.install(desk, state.state)
             lines: list[Entry] = []
             first = base[0] + 1 if base is not None else 1

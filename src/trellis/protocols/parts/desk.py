@@ -22,6 +22,10 @@ from typing import NamedTuple, Protocol
 import msgspec
 
 from trellis.protocols.parts.desk_packets import (
+    EXPIRE,
+    FORGET,
+    GATHER,
+    GATHERED,
     Account,
     Admitted,
     Answer,
@@ -33,13 +37,17 @@ from trellis.protocols.parts.desk_packets import (
     Given,
     Lapse,
     Pull,
+    Renew,
+    Renewed,
     Run,
     Stamped,
     State,
+    Sweep,
     Told,
     with_entries,
 )
-from trellis.protocols.parts.groups import Desks, Groups
+from trellis.protocols.parts.groups import Desks
+from trellis.protocols.parts.registry import NO_TOPICS, Registry
 from trellis.words import MessageId, NodeId, Packet, Stamp, Topic
 
 GIVEN_MAX = 1_000  # of a topic, that can be asked for
@@ -67,33 +75,29 @@ class Desk:
         self.index = index
         self.desks = desks
         self.post = post
-        self.groups = Groups(rule)
+        self.registry = Registry(rule)
         self.shares: dict[Topic, Share] = {}  # as far as they were asked for since the last change
         self.state = State()
 
     def snapshot(self) -> State:
         """All that I know, to be packed at once for somebody who must know it too."""
-        subscriptions = [(who, tuple(sorted(topics))) for who, topics in self.groups.subscriptions.items()]
-        return msgspec.structs.replace(self.state, subscriptions=subscriptions)
+        return msgspec.structs.replace(self.state, subscriptions=self.registry.listed())
 
     def install(self, state: State) -> None:
         self.state = msgspec.structs.replace(state, subscriptions=[])
-        self.groups, self.shares = Groups(self.groups.rule), {}
-        for who, topics in state.subscriptions:
-            self.groups.change(who, frozenset(topics))
+        self.registry.install(state.subscriptions)
+        self.shares.clear()
 
     def stand(self, topic: Topic, members: tuple[NodeId, ...]) -> None:
         """They have subscribed since before the run."""
-        for node in members:
-            topics = self.groups.subscriptions.get((node, 0), frozenset())
-            self.groups.change((node, 0), topics | {topic})
+        self.registry.stand(topic, members)
         self.shares.clear()
 
     def share(self, topic: Topic) -> Share:
         """My part in the timestamps of a topic."""
         share = self.shares.get(topic)
         if share is None:
-            group = sorted(self.groups.of(topic) - {topic})
+            group = sorted(self.registry.groups.of(topic) - {topic})
             homes = [(self.desks.of(other), other) for other in group]
             mine = tuple(other for home, other in homes if home == self.index)
             lower = tuple(other for home, other in homes if home > self.index)
@@ -106,7 +110,7 @@ class Desk:
     def upon_ask(self, ask: Ask) -> None:
         """Steps 1-5 of the timestamp generation, for all messages that have no number yet."""
         origin, topic = ask.id.origin, ask.id.topic
-        account = self.state.accounts.setdefault((origin, topic), Account())
+        account = self.state.accounts.setdefault((origin, topic), Account(ask.first - 1))
         for first in [first for first, answer in account.answers.items() if first + answer.count <= ask.first]:
             del account.answers[first]
         count = ask.upto - account.numbered
@@ -125,23 +129,51 @@ class Desk:
         self.begin(about, share.top, tuple([(other, known.get(other, 0)) for other in share.lower]))
 
     def upon_change(self, change: Change) -> None:
-        """A subscription timestamp, through all desks."""
+        """A subscription timestamp, through all desks. If its subscription was given up, it begins anew."""
         origin = change.id.origin
-        if change.version <= self.state.changes.get(origin, 0):
+        if not self.is_news(change):
             answer = self.state.admitted.get(origin)
             if answer is not None and answer.version == change.version:
                 self.post.to_node(origin[0], answer)
             return
+        anew = origin in self.state.expired
+        if anew:
+            self.state.expired.remove(origin)
+            self.state.anew[origin] = change.version
         self.state.changes[origin] = change.version
-        self.begin(change, 0, ())
+        self.begin(Change(change.id, change.version, change.topics, anew), 0, ())
 
-    def begin(self, about: Stamped | Change, top: int, entries: Stamp) -> None:
+    def begin(self, about: Stamped | Change | Sweep, top: int, entries: Stamp) -> None:
         state = self.state
         state.begun += 1
         over = next(iter(state.open), state.begun) - 1
         climb = Climb(about.id, self.index, 0, top, self.index, state.begun, over, entries, about)
         state.open[state.begun] = climb = self.fill(climb)
         self.send_on(climb)
+
+    # Subscriptions that are over
+
+    def upon_renew(self, renew: Renew) -> None:
+        """All who count have this line: no other leader has given it up."""
+        origin = renew.id.origin
+        stands = origin not in self.state.expired and renew.version >= self.state.anew.get(origin, 0)
+        self.post.to_node(origin[0], Renewed(renew.id, renew.version, renew.at, stands))
+
+    def upon_sweep(self, sweep: Sweep) -> None:
+        """T6, T17: one round at a time finds out what counts no more. Whoever is out of reach for too long is over."""
+        state, current = self.state, self.registry.current
+        if sweep.act == EXPIRE:
+            over = tuple((who, topics) for who, topics in sweep.pairs if who in current)
+            state.expired += [who for who, _ in over]
+            if over:
+                self.begin(Sweep(sweep.id, EXPIRE, 0, over), 0, ())
+        elif sweep.act == GATHER and state.sweep is None:
+            state.sweeps += 1
+            state.sweep = Sweep(sweep.id, GATHER, state.sweeps, sweep.pairs)
+            self.begin(state.sweep, 0, ())
+        elif sweep.act == FORGET and is_gathered(state.sweep, sweep.round):
+            state.sweep = Sweep(sweep.id, FORGET, sweep.round, sweep.pairs)
+            self.begin(state.sweep, 0, ())
 
     # What is missed
 
@@ -150,6 +182,8 @@ class Desk:
         topic = pull.id.topic
         given = self.state.given.get(topic, [])
         n = bisect_right(given, pull.number, key=lambda run: run.number) - 1
+        if n < 0 and given:
+            return Told(pull.id, pull.number, given[0].number - pull.number, void=True, known=False)
         if n < 0 or pull.number not in given[n]:
             return None
         run = given[n]
@@ -195,6 +229,10 @@ class Desk:
                 self.upon_climbed(command)
             case Lapse():
                 self.upon_lapse(command)
+            case Renew():
+                self.upon_renew(command)
+            case Sweep():
+                self.upon_sweep(command)
 
     def is_news(self, command: Command) -> bool:
         """Whether it would change anything but what is sent again."""
@@ -203,11 +241,14 @@ class Desk:
                 account = self.state.accounts.get((command.id.origin, command.id.topic))
                 return account is None or command.upto > account.numbered
             case Change():
-                return command.version > self.state.changes.get(command.id.origin, 0)
+                origin, last = command.id.origin, self.state.changes.get(command.id.origin, 0)
+                return command.version > last or (command.version == last and origin in self.state.expired)
             case Climb():
                 return command.turn > self.state.done and command.turn not in self.state.held
             case Climbed():
                 return command.serial in self.state.open
+            case Renew() | Sweep():
+                return True
             case _:
                 assert isinstance(command, Lapse)
                 voids = self.state.voids.get(command.id.topic, ())
@@ -232,7 +273,7 @@ class Desk:
         passed = self.state.passed.setdefault(home, {})
         while passed and (oldest := next(iter(passed))) <= climb.over:
             del passed[oldest]
-        numbers = climb.entries if isinstance(about, Change) else ((about.id.topic, about.number + about.count - 1),)
+        numbers = ((about.id.topic, about.number + about.count - 1),) if isinstance(about, Stamped) else climb.entries
         for topic, number in numbers:
             known[topic] = max(number, known.get(topic, 0))
         passed[climb.serial] = climb = self.fill(climb)
@@ -241,9 +282,13 @@ class Desk:
     def fill(self, climb: Climb) -> Climb:
         """My part: the numbers of my topics as they are now. Then it has its turn on the way up."""
         about, clocks = climb.about, self.state.clocks
+        mine: Iterable[Topic]
         if isinstance(about, Change):
             self.resubscribe(about)
-            mine: Iterable[Topic] = (topic for topic in about.topics if self.desks.of(topic) == self.index)
+            mine = self.at_home(about.topics)
+        elif isinstance(about, Sweep):
+            self.sweep(about)
+            mine = self.at_home({topic for _, topics in about.pairs for topic in topics})
         else:
             mine = self.share(about.id.topic).mine
         entries = climb.entries + tuple([(topic, clocks.get(topic, 0)) for topic in mine])
@@ -253,15 +298,26 @@ class Desk:
             to = self.index - 1
         return Climb(climb.id, to, turn, climb.top, climb.home, climb.serial, climb.over, entries, about)
 
+    def at_home(self, topics: Iterable[Topic]) -> list[Topic]:
+        return sorted(topic for topic in topics if self.desks.of(topic) == self.index)
+
     def resubscribe(self, change: Change) -> None:
-        """T6: what a node subscribed to in a former life is nobody's any more."""
-        node, incarnation = change.id.origin
-        lives = [life for life in self.groups.subscriptions if life[0] == node and life[1] < incarnation]
-        for life in lives:
-            self.groups.change(life, frozenset())
+        for life in self.registry.end_former_lives(change.id.origin):
             self.state.admitted.pop(life, None)
             self.state.changes.pop(life, None)
-        self.groups.add(change.id.origin, frozenset(change.topics))
+            self.state.anew.pop(life, None)
+            self.state.expired = [one for one in self.state.expired if one != life]
+            for key in [key for key in self.state.accounts if key[0] == life]:
+                del self.state.accounts[key]
+        self.registry.change(change.id.origin, frozenset(change.topics))
+        self.shares.clear()
+
+    def sweep(self, sweep: Sweep) -> None:
+        if sweep.act == FORGET:
+            self.registry.forget(sweep.pairs)
+        elif sweep.act == EXPIRE:
+            for who, _ in sweep.pairs:
+                self.registry.change(who, NO_TOPICS)
         self.shares.clear()
 
     def send_on(self, climb: Climb) -> None:
@@ -270,7 +326,8 @@ class Desk:
             self.post.to_desk(climb.to, climb)
             return
         answer = with_entries(climb.about, climb.entries)
-        self.post.to_node(climb.about.id.source, answer)
+        if not isinstance(answer, Sweep):
+            self.post.to_node(climb.about.id.source, answer)
         self.post.to_desk(climb.home, Climbed(climb.id, climb.home, climb.serial, answer))
 
     def upon_climbed(self, climbed: Climbed) -> None:
@@ -280,12 +337,21 @@ class Desk:
 
     def keep(self, answer: Answer) -> None:
         id = answer.id
-        if isinstance(answer, Admitted):
-            self.state.admitted[id.origin] = answer
-        else:
-            self.state.accounts[id.origin, id.topic].answers[answer.first] = answer
+        match answer:
+            case Admitted():
+                self.state.admitted[id.origin] = answer
+            case Sweep() if answer.act == GATHER:
+                self.state.sweep = Sweep(id, GATHERED, answer.round, answer.pairs, answer.entries)
+            case Sweep() if answer.act == FORGET:
+                self.state.sweep = None
+            case Stamped() if (account := self.state.accounts.get((id.origin, id.topic))) is not None:
+                account.answers[answer.first] = answer
 
     def send_again(self) -> None:
         """All that was begun here and is not complete."""
         for climb in list(self.state.open.values()):
             self.send_on(climb)
+
+
+def is_gathered(sweep: Sweep | None, round: int) -> bool:
+    return sweep is not None and sweep.act == GATHERED and sweep.round == round

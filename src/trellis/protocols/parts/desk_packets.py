@@ -6,14 +6,16 @@ Assumes:  a tag is for ever: on a wire it is the packet's name.
 
 from __future__ import annotations
 
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, Any, ClassVar, Final, Literal
 
 import msgspec
 from msgspec import Meta
 
-from trellis.words import EXACT, GROUP_MAX, LENGTH_MAX, NodeId, Origin, Packet, Stamp, Topic
+from trellis.words import EXACT, GROUP_MAX, LENGTH_MAX, NodeId, Origin, Packet, Stamp, Time, Topic
 
 DESKS_MAX = 64
+PART_MAX = LENGTH_MAX // 2  # bytes of a desk's state in one packet
+PARTS_MAX = 256
 
 Positive = Annotated[int, Meta(ge=1, lt=EXACT)]
 Natural = Annotated[int, Meta(ge=0, lt=EXACT)]
@@ -54,6 +56,7 @@ class Change(Ours, frozen=True, gc=False, tag="TC"):
 
     version: Positive  # its changes are counted from 1 on
     topics: Topics
+    anew: bool = False  # its subscription had been given up
     kind: ClassVar[str] = "CHANGE"
 
 
@@ -62,6 +65,7 @@ class Admitted(Ours, frozen=True, gc=False, tag="TD"):
 
     version: Positive
     entries: Stamp
+    anew: bool = False  # also of what it had before: that was given up meanwhile
     kind: ClassVar[str] = "ADMIT"
 
 
@@ -74,11 +78,15 @@ class Pull(Ours, frozen=True, gc=False, tag="TP"):
 
 
 class Told(Ours, frozen=True, gc=False, tag="TT"):
-    """These numbers belong to what `id` names and to what follows it; if they are void, they will not come."""
+    """These numbers belong to what `id` names and to what follows it; if they are void, they will not come.
+
+    Or they are so old that nobody knows any more whose they are.
+    """
 
     number: Positive
     count: Positive
     void: bool
+    known: bool = True
     kind: ClassVar[str] = "TOLD"
 
 
@@ -88,6 +96,58 @@ class Lapse(Ours, frozen=True, gc=False, tag="TL"):
     number: Positive
     count: Positive
     kind: ClassVar[str] = "LAPSE"
+
+
+class Renew(Ours, frozen=True, gc=False, tag="TN"):
+    """Is my subscription still known? Until I hear that it was when I asked I deliver nothing."""
+
+    version: Natural  # the last change that I know to be done
+    at: Time  # by the subscriber's clock
+    kind: ClassVar[str] = "RENEW"
+
+
+class Renewed(Ours, frozen=True, gc=False, tag="TO"):
+    """It was, or it was given up after that change, because nobody reached its subscriber for too long."""
+
+    version: Natural
+    at: Time
+    stands: bool
+    kind: ClassVar[str] = "RENEWED"
+
+
+EXPIRE: Final = "expire"
+GATHER: Final = "gather"
+GATHERED: Final = "gathered"
+FORGET: Final = "forget"
+Pairs = Annotated[tuple[tuple[Origin, Topics], ...], Meta(max_length=GROUP_MAX)]
+
+
+class Sweep(Ours, frozen=True, gc=False, tag="TQ"):
+    """Subscriptions that are given up, or that count no more: from the desk where changes begin through all others.
+
+    EXPIRE: these are over. GATHER: how far are the topics of these? FORGET: all subscribers are as far.
+    """
+
+    act: Literal["expire", "gather", "gathered", "forget"]
+    round: Natural  # sweeps are counted
+    pairs: Pairs
+    entries: Stamp = ()
+    kind: ClassVar[str] = "SWEEP"
+
+
+class Reach(Ours, frozen=True, gc=False, tag="TR"):
+    """Tell me when you have got everything up to these numbers, as far as they are for you."""
+
+    round: Natural
+    numbers: Stamp
+    kind: ClassVar[str] = "REACH"
+
+
+class Reached(Ours, frozen=True, gc=False, tag="TW"):
+    """I have."""
+
+    round: Natural
+    kind: ClassVar[str] = "REACHED"
 
 
 class Climb(Ours, frozen=True, gc=False, tag="TU"):
@@ -100,7 +160,7 @@ class Climb(Ours, frozen=True, gc=False, tag="TU"):
     serial: Positive  # among those begun there
     over: Natural  # up to this serial nobody asks any more
     entries: Stamp  # so far
-    about: Stamped | Change  # what it is for; its entries come when it is complete
+    about: Stamped | Change | Sweep  # what it is for; its entries come when it is complete
     kind: ClassVar[str] = "CLIMB"
 
 
@@ -109,7 +169,7 @@ class Climbed(Ours, frozen=True, gc=False, tag="TV"):
 
     to: DeskId
     serial: Positive
-    answer: Stamped | Admitted
+    answer: Stamped | Admitted | Sweep
     kind: ClassVar[str] = "TOP"
 
 
@@ -123,7 +183,7 @@ class Seat(Ours, frozen=True, gc=False, tag="TK"):
     kind: ClassVar[str] = "SEAT"
 
 
-Command = Ask | Change | Climb | Climbed | Lapse | Seat
+Command = Ask | Change | Climb | Climbed | Lapse | Renew | Sweep | Seat
 Seats = Annotated[tuple[NodeId, ...], Meta(max_length=DESKS_MAX)]
 
 
@@ -153,6 +213,14 @@ class Given(msgspec.Struct, frozen=True, gc=False, array_like=True, forbid_unkno
         return self.number <= number < self.number + self.count
 
 
+class Listed(msgspec.Struct, frozen=True, gc=False, array_like=True, forbid_unknown_fields=True):
+    """One subscriber."""
+
+    subscriber: Origin
+    current: Topics
+    counted: Topics  # with what it had before
+
+
 class Run(msgspec.Struct, frozen=True, gc=False, array_like=True, forbid_unknown_fields=True):
     """Numbers that were given up."""
 
@@ -167,10 +235,14 @@ class State(msgspec.Struct, array_like=True, forbid_unknown_fields=True):
     done: Natural = 0  # climbs of the desk below that passed here
     clocks: dict[Topic, Natural] = {}  # LC_T of the topics at home here
     known: dict[Topic, Natural] = {}  # LLC: of topics of lower rank, as they passed
-    subscriptions: list[tuple[Origin, Topics]] = []
+    subscriptions: list[Listed] = []
     accounts: dict[tuple[Origin, Topic], Account] = {}
     admitted: dict[Origin, Admitted] = {}  # the last answer to each subscriber, at the desk where they begin
     changes: dict[Origin, Natural] = {}  # the last change of each that was begun there
+    expired: list[Origin] = []  # whose subscriptions were given up there
+    anew: dict[Origin, Natural] = {}  # with which change those came back of whom that was so before
+    sweeps: Natural = 0
+    sweep: Sweep | None = None  # the one under way
     given: dict[Topic, list[Given]] = {}  # lately, ascending
     voids: dict[Topic, list[Run]] = {}  # lately
     begun: Natural = 0
@@ -187,8 +259,19 @@ class Install(Ours, frozen=True, gc=False, tag="TJ"):
     index: Natural
     index_epoch: Natural
     seats: Seats
-    state: Annotated[bytes, Meta(max_length=LENGTH_MAX)]  # a `State`, packed
+    part: Natural  # a large one comes in parts, from 0 on
+    parts: Annotated[int, Meta(ge=1, le=PARTS_MAX)]
+    state: Annotated[bytes, Meta(max_length=PART_MAX)]  # of a `State`, packed
     kind: ClassVar[str] = "INSTALL"
+
+
+class Snapshot(msgspec.Struct, frozen=True, gc=False, array_like=True, forbid_unknown_fields=True):
+    """The desk after a line of its book, as a host writes it down."""
+
+    index: Natural
+    epoch: Natural
+    seats: Seats
+    state: bytes
 
 
 class Append(Ours, frozen=True, gc=False, tag="TE"):
@@ -249,7 +332,7 @@ class Leads(Ours, frozen=True, gc=False, tag="TI"):
     kind: ClassVar[str] = "LEADS"
 
 
-Answer = Stamped | Admitted
+Answer = Stamped | Admitted | Sweep
 
 
 def weight(entry: Entry) -> int:
@@ -260,13 +343,18 @@ def weight(entry: Entry) -> int:
         names = command.answer.entries
     if isinstance(command, Change):
         names = tuple((topic, 0) for topic in command.topics)
+    sweep = command.about if isinstance(command, Climb) else command.answer if isinstance(command, Climbed) else command
+    if isinstance(sweep, Sweep):
+        names += tuple((topic, 0) for _, topics in sweep.pairs for topic in topics)
     return 1024 + sum(4 * len(topic) + 12 for topic, _ in names)
 
 
-def with_entries(about: Stamped | Change, entries: Stamp) -> Answer:
+def with_entries(about: Stamped | Change | Sweep, entries: Stamp) -> Answer:
     """The answer to what was asked."""
     if isinstance(about, Change):
-        return Admitted(about.id, about.version, entries)
+        return Admitted(about.id, about.version, entries, about.anew)
+    if isinstance(about, Sweep):
+        return Sweep(about.id, about.act, about.round, about.pairs, entries)
     return Stamped(about.id, about.first, about.count, about.number, entries)
 
 
@@ -276,12 +364,13 @@ def kept_type(key: str) -> Any:
         case ["desk", _, "epoch"]:
             return Natural
         case ["desk", _, "state"]:
-            return Install
+            return Snapshot
         case _:
             return Entry
 
 
 WIRE: tuple[type[Packet], ...] = (
     *(Ask, Stamped, Change, Admitted, Pull, Told, Climb, Climbed),
+    *(Renew, Renewed, Reach, Reached),
     *(Append, Appended, Install, Vote, Voted, Yours, Leads),
 )

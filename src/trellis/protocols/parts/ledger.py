@@ -17,6 +17,7 @@ from __future__ import annotations
 from typing import Protocol
 
 from trellis.protocols.parts.desk_packets import (
+    PART_MAX,
     Append,
     Appended,
     Command,
@@ -77,6 +78,7 @@ class Ledger:
         self.sent: dict[int, int] = {}  # leader: per host, up to which line it was sent something
         self.heard = True  # of the leader, in this epoch
         self.grace = 0  # how often I still look away when nobody leads: whom I voted for may be about to
+        self.arriving: tuple[tuple[int, int, int], dict[int, bytes]] = ((0, 0, 0), {})  # parts of a state
         self.wanted = 0  # the epoch that I ask for
         self.votes: set[int] = set()
 
@@ -134,16 +136,21 @@ class Ledger:
         after = self.sent.get(host, 0)
         if after < self.base:
             self.sent[host] = self.committed
-            epoch = self.epoch_of(self.committed)
-            state = self.office.state_of(self.desk)
-            seats = self.seats_upto(self.committed)
-            install = Install(self.id, self.desk, self.epoch, self.committed, epoch, seats, state)
-            self.office.to_host(host, install)
+            self.send_state(host)
             return
         lines = self.portion(after)
         self.sent[host] = after + len(lines)
         told = Append(self.id, self.desk, self.epoch, after, self.epoch_of(after), lines, self.committed)
         self.office.to_host(host, told)
+
+    def send_state(self, host: int) -> None:
+        """It was away for too long to be told line by line."""
+        index, state = self.committed, self.office.state_of(self.desk)
+        epoch, seats = self.epoch_of(index), self.seats_upto(index)
+        parts = [state[at : at + PART_MAX] for at in range(0, len(state), PART_MAX)]
+        for n, part in enumerate(parts):
+            install = Install(self.id, self.desk, self.epoch, index, epoch, seats, n, len(parts), part)
+            self.office.to_host(host, install)
 
     def portion(self, after: int) -> tuple[Entry, ...]:
         """Lines that fit one packet: at least one, if there is any."""
@@ -242,14 +249,17 @@ class Ledger:
         self.office.to_host(sender, Appended(self.id, self.desk, self.epoch, upto, True))
 
     def upon_install(self, sender: int, told: Install) -> None:
-        """I was away for too long to be told line by line."""
+        """The parts come in any order, and perhaps again."""
         if told.epoch < self.epoch or not self.is_leader(sender, told.epoch):
             self.office.to_host(sender, Appended(self.id, self.desk, self.epoch, 0, False))
             return
         self.follow(told.epoch)
         self.heard = True
+        state = self.put_together(told)
+        if state is None:
+            return
         if told.index > self.committed:
-            self.office.install(self.desk, told.state)  # or it is refused
+            self.office.install(self.desk, state)  # or it is refused
             for n in range(self.base + 1, self.last + 1):
                 self.office.keep_line(self.desk, n, None)
             self.lines, self.base, self.base_epoch, self.committed = [], told.index, told.index_epoch, told.index
@@ -258,6 +268,19 @@ class Ledger:
             self.office.keep_state(self.desk, told.index, told.index_epoch, told.seats)
         self.forgetful = False
         self.office.to_host(sender, Appended(self.id, self.desk, self.epoch, told.index, True))
+
+    def put_together(self, told: Install) -> bytes | None:
+        """The state, once all of its parts are here. Of another one the parts are worth nothing."""
+        which = (told.epoch, told.index, told.parts)
+        if self.arriving[0] != which:
+            self.arriving = (which, {})
+        parts = self.arriving[1]
+        if told.part < told.parts:
+            parts[told.part] = told.state
+        if len(parts) < told.parts:
+            return None
+        self.arriving = ((0, 0, 0), {})
+        return b"".join(parts[n] for n in sorted(parts))
 
     def cut_off(self, index: int) -> None:
         """From this line on they were written under a leader that nobody followed."""
