@@ -41,6 +41,8 @@ def values(kind: inspect.Type) -> st.SearchStrategy[Any]:
             return st.none()
         case inspect.BoolType():
             return st.booleans()
+        case inspect.LiteralType():
+            return st.sampled_from(kind.values)
         case inspect.BytesType():
             return st.binary(max_size=40)
         case inspect.StrType(pattern=pattern) if pattern in WORDS:

@@ -10,7 +10,7 @@ from trellis.audit import judge, promises_of
 from trellis.machine import Machine, Place
 from trellis.protocols.layers import Session
 from trellis.protocols.orderings.hasty import Hasty
-from trellis.protocols.parts import haste
+from trellis.protocols.parts import passed
 from trellis.sim.host import Host
 from trellis.swarm import Campaign, make_hasty, schedule, try_one
 from trellis.words import Message
@@ -64,7 +64,7 @@ def test_the_haste_of_one_is_not_seen_by_others() -> None:
 
 
 def test_whoever_has_passed_over_too_much_waits_like_any_other(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(haste, "PASSED_MAX", 1)
+    monkeypatch.setattr(passed, "PASSED_MAX", 1)
     campaign = tried(60)
     assert campaign.failures == {}
     few = campaign.late
@@ -106,7 +106,7 @@ def test_the_swarm_notices_when_what_is_held_is_passed_over_like_what_is_missing
 
 
 def test_the_swarm_notices_when_what_was_passed_over_is_taken_for_an_old_one(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(haste.Passed, "__contains__", lambda self, place: False)
+    monkeypatch.setattr(passed.Passed, "__contains__", lambda self, place: False)
     assert "lost" in tried(10).failures
 
 
