@@ -121,18 +121,19 @@ def test_who_comes_back_before_that_gets_everything() -> None:
 def test_the_swarm_notices_a_subscriber_that_does_not_care_for_its_lease(monkeypatch: pytest.MonkeyPatch) -> None:
     def found() -> set[str]:
         campaign = Campaign("vcube", "total", faults=True)
-        campaign.go(43, 1)
+        for seed in (152, 190, 599):
+            campaign.go(seed, 1)
         return set(campaign.failures)
 
     assert found() == set()
     monkeypatch.setattr(Subscriber, "may_deliver", lambda self: True)
-    assert found() == {"total"}
+    assert "total" in found()
 
 
-@pytest.mark.parametrize("seed", [3000052, 3000197])
+@pytest.mark.parametrize("seed", [3000052, 3000197, 23000328])
 def test_schedules_that_failed(seed: int) -> None:
     """A lease that was renewed between a new subscription and the news of it; a message that came after it was asked
-    for, and lay beside the numbers that were given up.
+    for, and lay beside the numbers that were given up; who asked again so often that no answer came in time.
     """
     campaign = Campaign("vcube", "total", faults=True)
     campaign.go(seed, 1)

@@ -93,7 +93,7 @@ class Deskbound(Ordering):
             self.away.pop(node, None)
             self.lives[node] = max(event.incarnation, self.lives.get(node, 0))
             self.bureau.upon_restore(node)
-        self.patience.rewarded()
+        self.patience.changed()
         self.be_patient()
 
     def is_gone(self, origin: Origin) -> bool:

@@ -223,7 +223,7 @@ class Subscriber(Deskbound):
         return self.changing is not None or self.renewing != NEVER
 
     def ask_again(self, desk: int) -> None:
-        self.patience.rewarded()
+        self.patience.changed()
         if desk == self.desks.count - 1:
             self.ask_all_again()
         self.be_patient()
