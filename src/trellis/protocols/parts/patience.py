@@ -1,6 +1,6 @@
 """How long to wait before asking again: longer each time, and not for ever while nothing changes.
 
-Where answers take longer than the delay, asking at once again makes them slower still: so the delay that was long enough
+Where answers take longer than the delay, asking at once again makes them slower still: so a delay that was long enough
 is kept, and shortened by one step at a time while answers come within it.
 """
 
