@@ -123,6 +123,8 @@ class Subscriber(Deskbound):
         self.tell_desks()
         for topic in sorted(new):
             self.look_at_what_waits_for(topic)
+        if self.lease:  # it may have waited for this
+            self.look_at(dict.fromkeys(self.clock))
 
     def admit(self, topic: Topic, number: int) -> None:
         self.clock[topic] = number

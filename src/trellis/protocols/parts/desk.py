@@ -141,6 +141,7 @@ class Desk:
             self.state.expired.remove(origin)
             self.state.anew[origin] = change.version
         self.state.changes[origin] = change.version
+        self.state.admitted.pop(origin, None)
         self.begin(Change(change.id, change.version, change.topics, anew), 0, ())
 
     def begin(self, about: Stamped | Change | Sweep, top: int, entries: Stamp) -> None:
