@@ -200,6 +200,7 @@ class Bureau:
         if desk in self.ledgers:
             self.ledgers[desk].upon_leads(epoch)
         if self.learn(desk, epoch):
+            self.push_on(desk)
             self.node.ask_again(desk)
 
     def learn(self, desk: int, epoch: int) -> bool:
@@ -219,13 +220,22 @@ class Bureau:
         self.node.ask_again(desk)
 
     def upon_restore(self, node: NodeId) -> None:
-        """It may not have heard who leads; and I may have something for it."""
+        """It may not have heard who leads; and I may have something for it, and for a desk that it leads."""
+        for desk in range(self.desks.count):
+            if self.leader_of(desk) == node:
+                self.push_on(desk)
         for desk, ledger in self.ledgers.items():
             if ledger.leading:
                 if ledger.epoch:
                     self.node.to_node(node, Leads(self.id, desk, ledger.epoch))
                 if node in ledger.hosts:
                     ledger.send_again()
+
+    def push_on(self, desk: int) -> None:
+        """Climbs on their way to it, from the desk below if I lead that."""
+        below = self.ledgers.get(desk + 1)
+        if below is not None and below.leading:
+            self.copies_of[desk + 1].push_on()
 
     def send_again(self, tries: int) -> None:
         for desk, ledger in self.ledgers.items():

@@ -353,6 +353,13 @@ class Desk:
         for climb in list(self.state.open.values()):
             self.send_on(climb)
 
+    def push_on(self) -> None:
+        """What passed here, and perhaps did not get on: its home may have given up to ask."""
+        for passed in self.state.passed.values():
+            for climb in list(passed.values()):
+                if climb.to != self.index:
+                    self.send_on(climb)
+
 
 def is_gathered(sweep: Sweep | None, round: int) -> bool:
     return sweep is not None and sweep.act == GATHERED and sweep.round == round
