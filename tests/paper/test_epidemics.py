@@ -6,8 +6,8 @@ from math import exp, inf, log
 
 import pytest
 
-from trellis.protocols.parts import epidemics as e
-from trellis.protocols.parts.epidemics import Level
+from trellis.metrics import epidemics as e
+from trellis.metrics.epidemics import Level
 
 # Section 6.1: from the bottom-most group up to the root group.
 PAPER = [Level(size, success=0.85) for size in (1000, 100, 10)]
@@ -83,8 +83,3 @@ def test_tables_of_the_others() -> None:
     assert e.multicast_memory(PAPER) == pytest.approx(sum(log(level.size) + 5 for level in PAPER))
     assert e.multicast_reliability(PAPER) == pytest.approx(exp(-exp(-5)) ** 3)
     assert e.hierarchical_memory(30, 37, 5, 5) == pytest.approx(log(37) + log(30) + 10)
-
-
-@pytest.mark.parametrize(("size", "c", "fanout"), [(1000, 5, 12), (100, 5, 10), (10, 5, 8), (1, 5, 5), (1, 0, 1)])
-def test_fanout_is_a_whole_number(size: int, c: float, fanout: int) -> None:
-    assert e.fanout_of(size, c) == fanout

@@ -15,7 +15,7 @@ from trellis.audit.across import across
 from trellis.audit.causal import causal
 from trellis.metrics import traffic
 from trellis.metrics.latency import latencies
-from trellis.protocols.parts.haste import Passed
+from trellis.protocols.parts.passed import Passed
 from trellis.protocols.parts.seen import Seen
 from trellis.sim import run
 from trellis.sim.calendar import PACKET, Calendar

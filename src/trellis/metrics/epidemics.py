@@ -11,10 +11,8 @@ Departs:  the printed reliability of level j is a product over all i down from t
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import ceil, exp, inf, log
+from math import exp, inf, log
 from typing import NamedTuple
-
-from trellis.draw import ln
 
 
 class Level(NamedTuple):
@@ -39,11 +37,6 @@ class Level(NamedTuple):
     @property
     def p_a(self) -> float:
         return min(1.0, self.a / self.z)
-
-
-def fanout_of(size: int, c: float) -> int:
-    """ln(S) + c, as a whole number: the same on every machine."""
-    return max(1, ceil(ln(max(1, size)) + c))
 
 
 # daMulticast
