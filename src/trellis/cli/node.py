@@ -78,12 +78,14 @@ def command(
 
     from trellis.errors import LocalProtocolError
     from trellis.live.api import Node
+    from trellis.live.node import haste
     from trellis.live.serve import log_to_stderr, run, serve
 
     if not plaintext and keys is None:
         raise LocalProtocolError("--keys is missing: give a directory of certificates (`trellis keys`), or --plaintext")
     if not plaintext and name is None:
         raise LocalProtocolError("--name is missing: with --keys, say whose certificate this node shows")
+    haste(hasty_buffer, hasty_ttl)  # before anything is set up
 
     def make() -> Node:
         hasty = (hasty_buffer, hasty_ttl)
