@@ -9,6 +9,7 @@ Source:   the finaliser of SplitMix64 (Steele, Lea, Flood 2014), chained over th
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from collections.abc import Sequence
 
 MASK = (1 << 64) - 1
@@ -38,6 +39,13 @@ LOSS = 19  # whether a packet of an ordering is lost
 FOLLOW_SAMPLE = 20  # who is in a sample of a follow graph
 CROSSING = 21  # the shape of a random schedule of several topics
 HASTE = 22  # how much of it a subscriber holds back
+TABLE = 23  # whom a process knows of its group
+SUPERTABLE = 24  # whom it knows of the group above
+SELECTED = 25  # whether it tells those of a message
+ELECTED = 26  # who speaks for a group of the hierarchical gossip
+CHANNEL = 27  # whether a packet is lost on a channel that loses any
+STILLBORN = 28  # who is dead from the beginning
+FANOUT = 29  # whether a process knows one more or less
 
 
 def mix(x: int) -> int:
@@ -103,6 +111,17 @@ def sample(seed: int, purpose: int, population: Sequence[int], count: int, *key:
     """`count` different members of the population, in ascending order. Each member's luck is its own."""
     luck = sorted(population, key=lambda member: (draw(seed, purpose, *key, member), member))
     return sorted(luck[:count])
+
+
+def few(seed: int, purpose: int, population: Sequence[int], count: int, but: int, *key: int) -> list[int]:
+    """`count` different members but one, as drawn: with few draws, however large the population is (Floyd's method)."""
+    places = [n for n in (bisect_left(population, but),) if n < len(population) and population[n] == but]
+    size = len(population) - len(places)
+    found: dict[int, None] = {}
+    for turn in range(max(0, size - count), size):
+        n = between(draw(seed, purpose, *key, turn), 0, turn)
+        found[n if n not in found else turn] = None
+    return [population[n + (bool(places) and n >= places[0])] for n in found]
 
 
 def zipf_weights(count: int, exponent: float) -> list[int]:

@@ -16,11 +16,11 @@ def command(
     as_json: Annotated[bool, typer.Option("--json", help="Print the registry as one JSON object.")] = False,
 ) -> int:
     """List overlays and orderings: what each promises, where it comes from, what it takes."""
-    from trellis.protocols import ORDERINGS, OVERLAYS, WHOLE
+    from trellis.protocols import LAYERED, ORDERINGS, WHOLE
 
     overlays: list[dict[str, Any]] = [
         {"name": n, "promises": k.promise, "source": k.source, "options": dict(k.options), "orderings": fitting(n)}
-        for n, k in OVERLAYS.items()
+        for n, k in LAYERED.items()
     ] + [
         {"name": n, "promises": k.promise, "source": k.source, "options": {}, "orderings": list(k.brings)}
         for n, k in WHOLE.items()
@@ -44,6 +44,6 @@ def command(
 
 
 def fitting(overlay: str) -> list[str]:
-    from trellis.protocols import ORDERINGS, OVERLAYS
+    from trellis.protocols import LAYERED, ORDERINGS
 
-    return [name for name, ordering in ORDERINGS.items() if ordering.needs <= OVERLAYS[overlay].gives]
+    return [name for name, ordering in ORDERINGS.items() if ordering.needs <= LAYERED[overlay].gives]

@@ -48,6 +48,7 @@ def command(
     from trellis.trace import store
 
     protocols.check(overlay, ordering, {})
+    protocols.check_joins(overlay, "swarm")
     if faults:
         protocols.check_survives(overlay)
     if lose:

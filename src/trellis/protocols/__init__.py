@@ -18,6 +18,8 @@ from trellis.protocols.orderings.total import PerTopic, Total, TotalCausal
 from trellis.protocols.orderings.total_printed import TotalPrinted
 from trellis.protocols.orderings.unordered import Unordered
 from trellis.protocols.overlays.brokers import Brokers
+from trellis.protocols.overlays.damulticast_printed import DaMulticastPrinted
+from trellis.protocols.overlays.gossip import GossipBroadcast, GossipHierarchical, GossipMulticast
 from trellis.protocols.overlays.single_root import SingleRoot
 from trellis.protocols.overlays.vcube import VCube
 from trellis.protocols.overlays.vcube_printed import VCubePrinted
@@ -28,6 +30,16 @@ OVERLAYS: dict[str, type[Overlay]] = {
     "single-root": SingleRoot,
     "brokers": Brokers,
 }
+
+# Overlays that know from the beginning who subscribes, and keep no order: for the papers' figures.
+FIXED: dict[str, type[Overlay]] = {
+    "damulticast-printed": DaMulticastPrinted,
+    "gossip-broadcast": GossipBroadcast,
+    "gossip-multicast": GossipMulticast,
+    "gossip-hierarchical": GossipHierarchical,
+}
+
+LAYERED: dict[str, type[Overlay]] = {**OVERLAYS, **FIXED}
 
 ORDERINGS: dict[str, type[Ordering]] = {
     "unordered": Unordered,
@@ -58,7 +70,7 @@ def build(overlay: str, ordering: str, place: Place, options: Mapping[str, int] 
     given = check(overlay, ordering, options or {})
     if overlay in WHOLE:
         return WHOLE[overlay](place, ordering)
-    above, below = kept_by(ordering, given), OVERLAYS[overlay]
+    above, below = kept_by(ordering, given), LAYERED[overlay]
     return Stack(above(place, **taken(above, given)), below(place, **taken(below, given)))
 
 
@@ -81,7 +93,7 @@ def taken(kind: type[Ordering] | type[Overlay], given: Mapping[str, int]) -> dic
 
 def needs_fifo_links(overlay: str, ordering: str) -> str:
     """Which layer relies on packets that do not overtake each other on a link; empty if none does."""
-    kinds: dict[str, type[Overlay] | type[VCubePrinted]] = {**OVERLAYS, **WHOLE}
+    kinds: dict[str, type[Overlay] | type[VCubePrinted]] = {**LAYERED, **WHOLE}
     if kinds[overlay].fifo_links:
         return f"overlay {overlay!r}"
     return f"ordering {ordering!r}" if ORDERINGS[ordering].fifo_links else ""
@@ -89,7 +101,7 @@ def needs_fifo_links(overlay: str, ordering: str) -> str:
 
 def check(overlay: str, ordering: str, options: Mapping[str, int]) -> dict[str, int]:
     """The options that were given, if this stack can be built with them."""
-    known = [*OVERLAYS, *WHOLE]
+    known = [*LAYERED, *WHOLE]
     if overlay not in known:
         raise ScenarioError(f"stack.overlay = {overlay!r}: no such overlay; there are {', '.join(known)}")
     if ordering not in ORDERINGS:
@@ -99,17 +111,17 @@ def check(overlay: str, ordering: str, options: Mapping[str, int]) -> dict[str, 
             f"stack.ordering = {ordering!r} over {overlay!r}: it brings its own order and has only "
             f"{' and '.join(WHOLE[overlay].brings)}; use overlay 'vcube'"
         )
-    if overlay in OVERLAYS:
-        lacking = sorted(ORDERINGS[ordering].needs - OVERLAYS[overlay].gives)
+    if overlay in LAYERED:
+        lacking = sorted(ORDERINGS[ordering].needs - LAYERED[overlay].gives)
         if lacking:
             raise ScenarioError(
                 f"stack.ordering = {ordering!r} over {overlay!r}: it needs {' and '.join(lacking)}, which this "
                 f"overlay does not give; use overlay 'vcube'"
             )
-    accepted = {*OVERLAYS[overlay].options, *options_of(ordering)} if overlay in OVERLAYS else set()
+    accepted = {*LAYERED[overlay].options, *options_of(ordering)} if overlay in LAYERED else set()
     for name, value in options.items():
         if name not in accepted:
-            listed = {n: kind.options for n, kind in OVERLAYS.items()} | {n: options_of(n) for n in ORDERINGS}
+            listed = {n: kind.options for n, kind in LAYERED.items()} | {n: options_of(n) for n in ORDERINGS}
             owners = [layer for layer, owned in listed.items() if name in owned]
             raise ScenarioError(
                 f"stack.{name} = {value}: {ordering!r} over {overlay!r} does not take it; "
@@ -134,8 +146,23 @@ def check_hasty(ordering: str, thing: str) -> None:
         raise ScenarioError(f"{thing}: {ordering!r} waits for as long as it takes; use ordering {' or '.join(MANNERS)}")
 
 
+def check_lossy(overlay: str, thing: str) -> None:
+    """Whether an overlay makes do with channels that lose packets."""
+    if overlay not in LAYERED or not LAYERED[overlay].lossy:
+        able = [name for name, kind in LAYERED.items() if kind.lossy]
+        raise ScenarioError(f"{thing}: overlay {overlay!r} needs packets to arrive; use {' or '.join(able)}")
+
+
+def check_joins(overlay: str, thing: str) -> None:
+    """Whether nodes can join and leave."""
+    if overlay in FIXED:
+        raise ScenarioError(
+            f"{thing}: overlay {overlay!r} knows from the beginning who subscribes; use {' or '.join(OVERLAYS)}"
+        )
+
+
 def check_survives(overlay: str) -> None:
     """Whether a run in which things break makes sense on this overlay."""
-    if overlay in WHOLE or CRASHES not in OVERLAYS[overlay].gives:
-        able = [name for name, kind in OVERLAYS.items() if CRASHES in kind.gives]
+    if overlay in WHOLE or CRASHES not in LAYERED[overlay].gives:
+        able = [name for name, kind in LAYERED.items() if CRASHES in kind.gives]
         raise ScenarioError(f"faults with overlay {overlay!r}: it has no {CRASHES[3:]}; use {' or '.join(able)}")

@@ -70,6 +70,7 @@ class Overlay(Machine):
     source: ClassVar[str]
     gives: ClassVar[frozenset[str]] = frozenset()
     fifo_links: ClassVar[bool] = False  # whether it relies on packets that do not overtake each other on a link
+    lossy: ClassVar[bool] = False  # whether it makes do with packets that may be lost, one by one
     options: ClassVar[dict[str, int]] = {}  # what a scenario may set under [stack], with the default
 
     def __init__(self, place: Place) -> None:
@@ -140,11 +141,12 @@ OUT, JOINING, IN, LEAVING = "out", "joining", "in", "leaving"
 class Session:
     """One node's relation to one topic, over all its subscriptions to it."""
 
-    __slots__ = ("delivered", "early", "mute", "phase", "published", "wanted")
+    __slots__ = ("delivered", "early", "inherited", "mute", "phase", "published", "wanted")
 
     def __init__(self) -> None:
         self.phase = OUT
         self.wanted = False  # the application's last word
+        self.inherited = False  # it has subscribed to a topic that includes this one
         self.published = 0  # my messages on this topic, over all sessions
         self.early: list[tuple[MessageId, Publish]] = []  # published before the overlay was in
         self.delivered: Vector = {}  # per origin, the highest number delivered, or skipped by the cut
@@ -253,6 +255,15 @@ class Ordering(Machine):
         if not session.wanted:
             self.begin_leaving(topic, session)
 
+    def inherits(self, topic: Topic, cut: Vector) -> None:
+        """The overlay brings a topic that one of mine includes, beyond the cut. It may have said so before."""
+        session = self.session(topic)
+        if session.phase is OUT and not session.inherited:
+            session.phase, session.inherited = IN, True
+            session.delivered, session.mute = dict(cut), {}
+            self.begin(topic, cut)
+            self.confirm(topic)
+
     def departed(self, topic: Topic) -> None:
         session = self.sessions[topic]
         session.phase = OUT
@@ -281,7 +292,7 @@ class Ordering(Machine):
             session.delivered[origin] = last
         if session.mute and last <= session.mute.get(origin, 0):
             self.note("skip", message.id, count=message.count)
-        elif session.wanted:
+        elif session.wanted or session.inherited:
             self.outbox.append(Deliver(message, tags))
         self.remember(message)
 

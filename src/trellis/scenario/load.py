@@ -28,13 +28,16 @@ from trellis.scenario.model import (
     Cycles,
     Explicit,
     Faults,
+    Fraction,
     Matrix,
     Node,
+    Popular,
     Scenario,
     Script,
     Section,
     Sever,
     Sites,
+    Subscriptions,
 )
 
 FILE_BYTES_MAX = 64 << 20
@@ -144,7 +147,10 @@ def check(scenario: Scenario) -> None:
         raise ScenarioError(
             f"stack.brokers = {scenario.stack.brokers}: there are only {count} nodes; use at most {count}"
         )
+    check_loss(scenario)
     check_faults(scenario)
+    if somebody_moves(scenario.subscriptions):
+        protocols.check_joins(scenario.stack.overlay, "subscriptions: somebody joins or leaves")
     network = scenario.network
     if isinstance(network, Matrix):
         rows = network.rows
@@ -186,11 +192,31 @@ def check_sites(scenario: Scenario, network: Sites) -> None:
         )
 
 
+def somebody_moves(told: Subscriptions) -> bool:
+    """Whether anybody joins or leaves after the beginning."""
+    if isinstance(told, Explicit):
+        return told.announce or bool(told.changes)
+    return told.announce or not isinstance(told, Fraction | Popular)
+
+
+def check_loss(scenario: Scenario) -> None:
+    network = scenario.network
+    if isinstance(network, Cycles) and network.loss:
+        protocols.check_lossy(scenario.stack.overlay, f"network.loss = {network.loss}")
+
+
 def check_faults(scenario: Scenario) -> None:
     if not isinstance(scenario.faults, Faults):
         return
     if isinstance(scenario.network, Cycles):
-        raise ScenarioError("faults with network.kind = 'cycles': rounds know no faults yet; use another network")
+        if scenario.faults.events or scenario.faults.lose:
+            raise ScenarioError(
+                "faults with network.kind = 'cycles': rounds know `stillborn` and `network.loss`; use another network"
+            )
+        protocols.check_lossy(scenario.stack.overlay, f"faults.stillborn = {scenario.faults.stillborn or 0}")
+        return
+    if scenario.faults.stillborn:
+        raise ScenarioError("faults.stillborn: only rounds know it; use network.kind = 'cycles', or a crash at 0")
     check_losses(scenario, scenario.faults)
     if not scenario.faults.events:
         return

@@ -50,6 +50,11 @@ class StackSpec(Section, frozen=True):
     retry: Moment | UnsetType = UNSET  # total: how long until what is not answered is asked again; 0 or unset: never
     buffer: Annotated[int, Meta(ge=0, le=COUNT_MAX)] | UnsetType = UNSET  # total: messages held back; 0 or unset: any
     ttl: Moment | UnsetType = UNSET  # total: how long one is held back; 0 or unset: for as long as it takes
+    c: Moment | UnsetType = UNSET  # gossip: a node tells ln(S) + c others of a group of S
+    g: Count | UnsetType = UNSET  # damulticast: how many of a group tell the group above
+    a: Count | UnsetType = UNSET  # damulticast: how many of those that it knows there each of them tells
+    z: Count | UnsetType = UNSET  # damulticast: how many it knows there
+    groups: Count | UnsetType = UNSET  # gossip-hierarchical: how many
     block: Moment | UnsetType = UNSET  # total: topic tN has its manager at desk N / block; 0 or unset: by a draw
 
     def options(self) -> dict[str, int]:
@@ -238,6 +243,8 @@ class Sites(Section, frozen=True, tag_field="kind", tag="sites"):
 class Cycles(Section, frozen=True, tag_field="kind", tag="cycles"):
     """Rounds: what is sent in one round arrives in the next; times are round numbers."""
 
+    loss: Annotated[float, Meta(ge=0.0, lt=1.0)] | UnsetType = UNSET  # the share of packets that never arrive
+
 
 Network = Queue | Random | Matrix | Sites | Cycles
 
@@ -282,6 +289,7 @@ class Faults(Section, frozen=True):
 
     events: list[Crash | Pause | Sever] = []
     notice: Span = 100
+    stillborn: Annotated[float, Meta(ge=0.0, lt=1.0)] | UnsetType = UNSET  # of the nodes: dead from the beginning
     lose: list[Lose] | UnsetType = UNSET
 
     def losses(self) -> dict[str, float]:
