@@ -5,56 +5,40 @@ from __future__ import annotations
 from trellis.protocols.parts.patience import DOUBLINGS_MAX, TRIES_MAX, Patience
 
 
-def wait(patience: Patience, answered: bool) -> int:
-    """One wait, in vain or not; how long it would have been."""
+def in_vain(patience: Patience) -> int:
+    """One wait; how long it was."""
     delay = patience.begin()
-    if answered:
-        patience.rewarded()
-    patience.over() if not answered else setattr(patience, "waiting", False)
+    if delay:
+        patience.over()
     return delay
 
 
 def test_it_waits_longer_each_time_and_not_for_ever() -> None:
     patience = Patience(10)
-    delays = [wait(patience, answered=False) for _ in range(TRIES_MAX + 3)]
+    delays = [in_vain(patience) for _ in range(TRIES_MAX + 3)]
     assert delays[:7] == [10, 20, 40, 80, 160, 320, 320]
     assert delays[TRIES_MAX:] == [10 << DOUBLINGS_MAX, 0, 0]
-
-
-def test_where_answers_come_late_it_does_not_ask_at_once_again() -> None:
-    """An answer that comes after the wait says that it was too short, however many copies of it come."""
-    patience = Patience(10)
-    assert [wait(patience, answered=False) for _ in range(3)] == [10, 20, 40]
-    for _ in range(5):
-        patience.rewarded()
-    assert patience.tries == 0
-    assert patience.begin() == 80
-    patience.over()
     patience.rewarded()
-    assert patience.begin() == 160
+    assert in_vain(patience) == 10
 
 
-def test_where_they_come_in_time_it_becomes_quicker_by_steps() -> None:
+def test_it_does_not_ask_before_an_answer_can_have_come() -> None:
     patience = Patience(10)
-    for _ in range(4):
-        wait(patience, answered=False)
-    patience.rewarded()
-    delays = []
-    for _ in range(6):
-        delays.append(patience.begin())
+    for lapse, delay in ((35, 80), (3, 10), (40, 80), (10_000, 320)):
+        patience.answered(lapse)
         patience.rewarded()
-        patience.rewarded()
-        patience.waiting = False
-    assert delays == [160, 80, 40, 20, 10, 10]
+        assert in_vain(patience) == delay
 
 
 def test_when_the_world_changes_it_begins_anew() -> None:
     patience = Patience(10)
-    for _ in range(4):
-        wait(patience, answered=False)
+    patience.answered(100)
+    in_vain(patience)
     patience.changed()
-    assert patience.begin() == 10
+    assert in_vain(patience) == 10
 
 
-def test_without_a_delay_it_never_asks_again() -> None:
+def test_one_wait_at_a_time_and_none_without_a_delay() -> None:
+    patience = Patience(10)
+    assert [patience.begin(), patience.begin()] == [10, 0]
     assert Patience(0).begin() == 0

@@ -179,6 +179,7 @@ class Subscriber(Deskbound):
     def upon_renewed(self, renewed: Renewed) -> None:
         if renewed.id.origin != self.origin or not self.leased <= renewed.at <= self.now:
             return
+        self.patience.answered(self.now - renewed.at)
         if renewed.version < self.anew or self.now - renewed.at >= self.lease // 2:  # it came too late
             return
         self.renewing = NEVER

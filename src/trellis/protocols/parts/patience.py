@@ -1,7 +1,7 @@
 """How long to wait before asking again: longer each time, and not for ever while nothing changes.
 
-Where answers take longer than the delay, asking at once again makes them slower still: so a delay that was long enough
-is kept, and shortened by one step at a time while answers come within it.
+Whoever asks again before an answer can have come makes answers slower still: so it waits for twice as long as the last
+one took, where it knows that.
 """
 
 from __future__ import annotations
@@ -16,32 +16,30 @@ class Patience:
     def __init__(self, delay: int) -> None:
         self.delay = delay  # 0: nothing is ever lost
         self.tries = 0  # in vain, since something changed
-        self.pace = 0  # how often the delay is doubled
+        self.floor = 0  # how often the delay is doubled at least, because answers take so long
         self.waiting = False
-        self.late = False  # whether a wait was in vain since something came
-        self.eased = False  # whether the pace was changed during this one
 
     def begin(self) -> int:
         """The delay for a timer that must be set now; 0 if none."""
         if not self.delay or self.waiting or self.tries > TRIES_MAX:
             return 0
-        self.waiting, self.eased = True, False
-        return self.delay << self.pace
+        self.waiting = True
+        return self.delay << max(self.floor, min(self.tries, DOUBLINGS_MAX))
 
     def over(self) -> None:
         self.waiting = False
         self.tries += 1
-        self.pace = min(self.pace + 1, DOUBLINGS_MAX)
-        self.late = True
 
     def rewarded(self) -> None:
         """Something came: what was in vain need not be so again."""
         self.tries = 0
-        if not (self.late or self.eased):
-            self.pace = max(0, self.pace - 1)
-        self.late, self.eased = False, True
+
+    def answered(self, lapse: int) -> None:
+        """An answer took so long."""
+        self.floor = 0
+        while self.delay << self.floor < 2 * lapse and self.floor < DOUBLINGS_MAX:
+            self.floor += 1
 
     def changed(self) -> None:
         """The world did."""
-        self.tries = self.pace = 0
-        self.late = False
+        self.tries = self.floor = 0
