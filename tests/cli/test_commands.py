@@ -187,7 +187,8 @@ def test_protocols_lists_the_registry(monkeypatch, capsys) -> None:
     code, out = call(monkeypatch, capsys, "protocols", "--json")
     listed = json.loads(out)
     assert code == 0
-    assert {o["name"] for o in listed["overlays"]} == {"vcube", "vcube-printed", "single-root", "brokers"}
+    gossip = {"damulticast-printed", "gossip-broadcast", "gossip-multicast", "gossip-hierarchical"}
+    assert {o["name"] for o in listed["overlays"]} == {"vcube", "vcube-printed", "single-root", "brokers"} | gossip
     assert {o["name"] for o in listed["orderings"]} == {*LIVE_ORDERS, "per-topic", "total-printed"}
 
 
