@@ -88,6 +88,11 @@ def test_the_swarm_notices_when_desks_take_climbs_as_they_come(monkeypatch: pyte
     assert "stuck" in tried("vcube", "total", 30).failures
 
 
+def test_a_member_that_refused_a_wave_and_came_back_does_not_keep_it_from_others() -> None:
+    """Node 2 leaves, refuses a wave, and joins again before the next one refuses it, too: then it is its turn again."""
+    assert tried("vcube", "total", 1, seed=30006277).failures == {}
+
+
 # Named schedules.
 
 

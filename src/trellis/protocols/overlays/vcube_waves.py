@@ -112,6 +112,7 @@ class Waves(Overlay):
             pending.view.update([refusal.rank])
             if isinstance(pending, Gathering):
                 merge(pending.vector, refusal.vector)
+            pending.asked.discard((sender, refusal.height))  # it may have come back meanwhile, and serve it now
             self.pass_over(pending, sender, refusal.height)
             self.complete_if_answered(pending)
 
