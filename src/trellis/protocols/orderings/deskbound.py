@@ -117,6 +117,9 @@ class Deskbound(Ordering):
 
     # Between desks and nodes
 
+    def reaches(self, node: NodeId) -> bool:
+        return node == self.me or node in self.reached
+
     def to_desk(self, desk: int, packet: Packet) -> None:
         self.to_node(self.bureau.leader_of(desk), packet)
 

@@ -31,10 +31,6 @@ class DaMulticastPrinted(Gossiping):
         self.z = z
         self.supers: dict[Topic, tuple[Topic, Members]] = {}  # by group: the one above, and whom of it I know
 
-    def concerns(self, topic: Topic) -> bool:
-        """Mine, and what includes it: which comes first nobody says."""
-        return True
-
     def groups_for(self, topic: Topic) -> Iterable[Topic]:
         return (topic,)
 

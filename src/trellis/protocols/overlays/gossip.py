@@ -9,6 +9,7 @@ Assumes:  what each process knows of others (its *tables*) is drawn once, before
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Iterable, Iterator
 from typing import ClassVar
 
@@ -18,7 +19,7 @@ from trellis.machine import Place
 from trellis.protocols.layers import Overlay
 from trellis.protocols.parts.hierarchy import Hierarchy
 from trellis.protocols.parts.seen import Seen
-from trellis.words import Message, NodeId, Origin, Packet, Topic, Vector
+from trellis.words import Message, NodeId, Packet, Topic
 
 Members = tuple[NodeId, ...]  # ascending
 NOBODY: Members = ()
@@ -102,9 +103,9 @@ class Gossiping(Overlay):
         for group in self.groups_for(message.id.topic):
             self.pass_on(message, group)
 
+    @abstractmethod
     def groups_for(self, topic: Topic) -> Iterable[Topic]:
         """In which groups a message of mine begins."""
-        raise NotImplementedError
 
     def upon_receive(self, sender: NodeId, packet: Packet) -> None:
         if not isinstance(packet, Gossip):
@@ -131,15 +132,11 @@ class Gossiping(Overlay):
             return
         if self.delivered.setdefault(id.topic, Seen({})).add(id.origin, id.seq, message.last):
             if id.topic not in self.inside:
-                self.above.inherits(id.topic, self.cut_of(id.origin, id.topic))
+                self.above.inherits(id.topic, {})  # from its beginning on
             self.above.arrive(message)
 
     def is_for_me(self, topic: Topic) -> bool:
         return any(self.tree.reaches(mine, topic) for mine in self.inside)
-
-    def cut_of(self, origin: Origin, topic: Topic) -> Vector:
-        """From where on I get a topic that one of mine includes: from the beginning."""
-        return {}
 
 
 class GossipBroadcast(Gossiping):

@@ -254,7 +254,7 @@ class Bureau:
         self.node.to_node(host, packet)
 
     def reaches(self, host: int) -> bool:
-        return host == self.node.me or host in self.node.reached
+        return self.node.reaches(host)
 
     def take(self, desk: int, command: Command | None) -> None:
         copy = self.copies_of[desk]

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from trellis.protocols.parts.desk import Desk, is_gathered
 from trellis.protocols.parts.desk_packets import EXPIRE, FORGET, GATHER, GATHERED, Pairs, Reach, Reached, Sweep
 from trellis.protocols.parts.ledger import Ledger
-from trellis.words import GROUP_MAX, MessageId, NodeId, Origin, Time
+from trellis.words import GROUP_MAX, MessageId, Origin, Time
 
 if TYPE_CHECKING:
     from trellis.protocols.orderings.deskbound import Deskbound
@@ -89,7 +89,7 @@ class Census:
         sweep = self.desk.state.sweep
         if not self.ledger.leading or sweep is None or sweep.act != GATHERED:
             return False
-        return any(self.reaches(who[0]) for who in self.missing(sweep))
+        return any(self.node.reaches(who[0]) for who in self.missing(sweep))
 
     def send_again(self) -> None:
         sweep = self.desk.state.sweep
@@ -106,13 +106,10 @@ class Census:
         due = {
             who: max(self.since, away.get(who[0], self.node.born)) + self.lease
             for who in self.desk.registry.current
-            if not self.reaches(who[0])
+            if not self.node.reaches(who[0])
         }
         over = [who for who, at in due.items() if at <= now]
         if over:
             current = self.desk.registry.current
             self.ledger.propose(Sweep(self.id, EXPIRE, 0, tuple((who, tuple(sorted(current[who]))) for who in over)))
         return min((at - now for at in due.values() if at > now), default=0)
-
-    def reaches(self, node: NodeId) -> bool:
-        return node == self.node.me or node in self.node.reached
