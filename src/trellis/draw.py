@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from bisect import bisect_left
 from collections.abc import Sequence
+from functools import lru_cache
 
 MASK = (1 << 64) - 1
 GOLDEN = 0x9E3779B97F4A7C15
@@ -46,6 +47,14 @@ ELECTED = 26  # who speaks for a group of the hierarchical gossip
 CHANNEL = 27  # whether a packet is lost on a channel that loses any
 STILLBORN = 28  # who is dead from the beginning
 FANOUT = 29  # whether a process knows one more or less
+ANCHOR = 30  # which processes of a group everybody knows
+PLACE = 31  # which nodes remember who subscribes to a topic
+MARK = 32  # what stands for an entry in a checksum
+PARTNER = 33  # with whom a process compares what it has
+SHOWN = 34  # of whom it tells
+REFRESH = 35  # whether it says again that it is there
+ROUND = 36  # when its rounds begin
+PASSED = 37  # to whom a search is passed on
 
 
 def mix(x: int) -> int:
@@ -148,6 +157,7 @@ def interests(seed: int, client: int, weights: Sequence[int], count: int) -> lis
     return found
 
 
+@lru_cache(maxsize=1 << 16)
 def key_of(name: str) -> int:
     """A name as part of a draw's key (FNV-1a over its UTF-8 bytes; Python's hash() differs by process)."""
     word = 0xCBF29CE484222325

@@ -18,6 +18,7 @@ from trellis.protocols.orderings.total import PerTopic, Total, TotalCausal
 from trellis.protocols.orderings.total_printed import TotalPrinted
 from trellis.protocols.orderings.unordered import Unordered
 from trellis.protocols.overlays.brokers import Brokers
+from trellis.protocols.overlays.damulticast import DaMulticast
 from trellis.protocols.overlays.damulticast_printed import DaMulticastPrinted
 from trellis.protocols.overlays.gossip import GossipBroadcast, GossipHierarchical, GossipMulticast
 from trellis.protocols.overlays.single_root import SingleRoot
@@ -31,6 +32,11 @@ OVERLAYS: dict[str, type[Overlay]] = {
     "brokers": Brokers,
 }
 
+# Overlays that act in rounds for ever: a run needs a time between two of them, and an end.
+IN_ROUNDS: dict[str, type[Overlay]] = {
+    "damulticast": DaMulticast,
+}
+
 # Overlays that know from the beginning who subscribes, and keep no order: for the papers' figures.
 FIXED: dict[str, type[Overlay]] = {
     "damulticast-printed": DaMulticastPrinted,
@@ -39,7 +45,7 @@ FIXED: dict[str, type[Overlay]] = {
     "gossip-hierarchical": GossipHierarchical,
 }
 
-LAYERED: dict[str, type[Overlay]] = {**OVERLAYS, **FIXED}
+LAYERED: dict[str, type[Overlay]] = {**OVERLAYS, **IN_ROUNDS, **FIXED}
 
 ORDERINGS: dict[str, type[Ordering]] = {
     "unordered": Unordered,
@@ -99,6 +105,16 @@ def needs_fifo_links(overlay: str, ordering: str) -> str:
     return f"ordering {ordering!r}" if ORDERINGS[ordering].fifo_links else ""
 
 
+def never_rests(overlay: str) -> bool:
+    """Whether an overlay goes on for ever, so that a run needs an end."""
+    return overlay in IN_ROUNDS
+
+
+def rounds_to_settle(overlay: str) -> int:
+    """After so many rounds in which nothing was said or broken, everybody has everything."""
+    return IN_ROUNDS[overlay].settles
+
+
 def check(overlay: str, ordering: str, options: Mapping[str, int]) -> dict[str, int]:
     """The options that were given, if this stack can be built with them."""
     known = [*LAYERED, *WHOLE]
@@ -112,7 +128,7 @@ def check(overlay: str, ordering: str, options: Mapping[str, int]) -> dict[str, 
             f"{' and '.join(WHOLE[overlay].brings)}; use overlay 'vcube'"
         )
     if overlay in LAYERED:
-        lacking = sorted(ORDERINGS[ordering].needs - LAYERED[overlay].gives)
+        lacking = sorted(ORDERINGS[ordering].needs - LAYERED[overlay].gives_with(options))
         if lacking:
             raise ScenarioError(
                 f"stack.ordering = {ordering!r} over {overlay!r}: it needs {' and '.join(lacking)}, which this "
@@ -156,8 +172,9 @@ def check_lossy(overlay: str, thing: str) -> None:
 def check_joins(overlay: str, thing: str) -> None:
     """Whether nodes can join and leave."""
     if overlay in FIXED:
+        able = [name for name in LAYERED if name not in FIXED]
         raise ScenarioError(
-            f"{thing}: overlay {overlay!r} knows from the beginning who subscribes; use {' or '.join(OVERLAYS)}"
+            f"{thing}: overlay {overlay!r} knows from the beginning who subscribes; use {' or '.join(able)}"
         )
 
 

@@ -14,6 +14,7 @@ before whether the ordering `takes` it now, which holds back no more than so muc
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Mapping
 from typing import ClassVar
 
 from trellis.effects import Deliver
@@ -70,12 +71,18 @@ class Overlay(Machine):
     source: ClassVar[str]
     gives: ClassVar[frozenset[str]] = frozenset()
     fifo_links: ClassVar[bool] = False  # whether it relies on packets that do not overtake each other on a link
+    settles: ClassVar[int] = 0  # if it acts in rounds for ever: after how many without anything new all have everything
     lossy: ClassVar[bool] = False  # whether it makes do with packets that may be lost, one by one
     options: ClassVar[dict[str, int]] = {}  # what a scenario may set under [stack], with the default
 
     def __init__(self, place: Place) -> None:
         super().__init__(place)
         self.above: Above = Outlet(self.outbox)
+
+    @classmethod
+    def gives_with(cls, options: Mapping[str, int]) -> frozenset[str]:
+        """What it gives with these options."""
+        return cls.gives
 
     def upon(self, event: Event) -> None:
         match event:
@@ -130,6 +137,9 @@ class Overlay(Machine):
     def spread(self, message: Message) -> None:
         """Bring this to every subscriber. Only while in its topic."""
 
+    def come_back(self, topic: Topic) -> None:
+        """I want it again, while leaving. For overlays that need not have left first."""
+
     def look_again(self, topic: Topic) -> None:
         """I lack something that must exist. For overlays that can bring a message again."""
 
@@ -151,6 +161,16 @@ class Session:
         self.early: list[tuple[MessageId, Publish]] = []  # published before the overlay was in
         self.delivered: Vector = {}  # per origin, the highest number delivered, or skipped by the cut
         self.mute: Vector = {}  # per origin, up to which number the application was told not to wait
+
+    @property
+    def open(self) -> bool:
+        """Whether the overlay brings its messages: for itself, or with a topic that includes it."""
+        return self.phase is IN or self.inherited
+
+    @property
+    def heard(self) -> bool:
+        """Whether the application gets them."""
+        return self.wanted or self.inherited
 
 
 class Ordering(Machine):
@@ -218,6 +238,8 @@ class Ordering(Machine):
         session.wanted = True
         if session.phase is OUT:
             self.begin_joining(topic, session)
+        elif session.phase is LEAVING:
+            self.below.come_back(topic)
 
     def upon_unsubscribe(self, topic: Topic) -> None:
         session = self.subscribed(topic, "leave it")
@@ -236,17 +258,17 @@ class Ordering(Machine):
             session.early.append((id, said))
 
     def arrive(self, message: Message) -> None:
-        session = self.sessions[message.id.topic]
-        if session.phase is IN:
+        session = self.sessions.get(message.id.topic)
+        if session is not None and (session.phase is IN or session.inherited):
             self.upon_arrive(session, message)
-        else:  # the application has left; the overlay still forwards
+        else:  # the application has left, or never came; the overlay still forwards
             self.note("skip", message.id, count=message.count)
 
     def joined(self, topic: Topic, cut: Vector) -> None:
         session = self.session(topic)
+        if not session.open:
+            self.begin_session(topic, session, cut)
         session.phase = IN
-        session.delivered, session.mute = dict(cut), {}
-        self.begin(topic, cut)
         if session.wanted:
             self.confirm(topic)
         early, session.early = session.early, []
@@ -258,16 +280,29 @@ class Ordering(Machine):
     def inherits(self, topic: Topic, cut: Vector) -> None:
         """The overlay brings a topic that one of mine includes, beyond the cut. It may have said so before."""
         session = self.session(topic)
-        if session.phase is OUT and not session.inherited:
-            session.phase, session.inherited = IN, True
-            session.delivered, session.mute = dict(cut), {}
-            self.begin(topic, cut)
+        if session.inherited:
+            return
+        if not session.open:
+            self.begin_session(topic, session, cut)
             self.confirm(topic)
+        session.inherited = True
+
+    def disinherits(self, topic: Topic) -> None:
+        """It brings that topic no more for the sake of another one."""
+        session = self.session(topic)
+        session.inherited = False
+        if not session.open:
+            session.delivered = {}
+
+    def begin_session(self, topic: Topic, session: Session, cut: Vector) -> None:
+        session.delivered, session.mute = dict(cut), {}
+        self.begin(topic, cut)
 
     def departed(self, topic: Topic) -> None:
         session = self.sessions[topic]
         session.phase = OUT
-        session.delivered = {}  # the overlay keeps what of it a later subscription needs
+        if not session.open:
+            session.delivered = {}  # the overlay keeps what of it a later subscription needs
         if session.wanted or session.early:  # what it published meanwhile still has to go out
             self.begin_joining(topic, session)
 
@@ -292,7 +327,7 @@ class Ordering(Machine):
             session.delivered[origin] = last
         if session.mute and last <= session.mute.get(origin, 0):
             self.note("skip", message.id, count=message.count)
-        elif session.wanted or session.inherited:
+        elif session.heard:
             self.outbox.append(Deliver(message, tags))
         self.remember(message)
 
@@ -303,13 +338,13 @@ class Ordering(Machine):
 
     def lacks(self, topic: Topic, cut: Vector, missing: list[Missing]) -> None:
         """The overlay cannot bring these numbers any more: tell the application, and go on from the cut."""
-        session = self.sessions[topic]
-        if session.phase is IN:
+        session = self.session(topic)
+        if session.open:
             missing = [*missing, *self.clear_below(session, topic, cut)]
         for origin, first, last in missing:
-            if session.wanted:
+            if session.heard:
                 self.gap(MessageId(origin, topic, first), last - first + 1)
-        if session.phase is IN:
+        if session.open:
             merge(session.delivered, cut)
             for origin in cut:
                 self.go_on(session, topic, origin)
@@ -318,11 +353,11 @@ class Ordering(Machine):
         """The application need not wait for these numbers any more. If they come after all they keep their place among
         the others, and it does not hear of them.
         """
-        session = self.sessions[topic]
+        session = self.session(topic)
         first = self.told_upto(session, origin) + 1
         if first > upto:
             return
-        if session.phase is IN and session.wanted:
+        if session.open and session.heard:
             self.gap(MessageId(origin, topic, first), upto - first + 1)
         session.mute[origin] = upto
 
@@ -345,7 +380,7 @@ class Ordering(Machine):
         if self.held < HELD_MAX and self.held_bytes < HELD_BYTES_MAX:
             return True
         session = self.sessions[message.id.topic]
-        return session.phase is not IN or self.deliverable(session, message)
+        return not session.open or self.deliverable(session, message)
 
     def deliverable(self, session: Session, message: Message) -> bool:
         """Whether it may be delivered at once."""

@@ -147,6 +147,7 @@ def check(scenario: Scenario) -> None:
         raise ScenarioError(
             f"stack.brokers = {scenario.stack.brokers}: there are only {count} nodes; use at most {count}"
         )
+    check_rounds(scenario)
     check_loss(scenario)
     check_faults(scenario)
     if somebody_moves(scenario.subscriptions):
@@ -199,6 +200,20 @@ def somebody_moves(told: Subscriptions) -> bool:
     return told.announce or not isinstance(told, Fraction | Popular)
 
 
+def check_rounds(scenario: Scenario) -> None:
+    """An overlay that acts in rounds for ever needs to know when they begin, and the run an end."""
+    if not protocols.never_rests(scenario.stack.overlay):
+        return
+    thing, period = f"overlay {scenario.stack.overlay!r}", scenario.stack.options().get("period", 0)
+    if isinstance(scenario.network, Cycles):
+        if period:
+            raise ScenarioError(f"stack.period = {period}: network.kind = 'cycles' has rounds of its own; leave it out")
+    elif not period:
+        raise ScenarioError(f"stack.period is missing: {thing} acts in rounds; set the time between two, say 100")
+    if scenario.end is None:
+        raise ScenarioError(f"end is missing: {thing} acts in every round for ever; add `end`, a time")
+
+
 def check_loss(scenario: Scenario) -> None:
     network = scenario.network
     if isinstance(network, Cycles) and network.loss:
@@ -221,7 +236,7 @@ def check_faults(scenario: Scenario) -> None:
     if not scenario.faults.events:
         return
     protocols.check_survives(scenario.stack.overlay)
-    if not scenario.stack.options().get("repair"):
+    if not scenario.stack.options().get("repair", protocols.never_rests(scenario.stack.overlay)):
         raise ScenarioError("faults without stack.repair: what breaks is made up for after that time; set it, say 100")
     if waits := scenario.waits():
         raise ScenarioError(f"faults with {waits}: what waits there knows no faults yet; leave it out")

@@ -41,7 +41,8 @@ class StackSpec(Section, frozen=True):
     window: Count | None = None  # vcube: waves on their way per source and topic
     batch: Count | None = None  # vcube: messages per wave
     brokers: Count | None = None  # brokers: how many
-    repair: Moment | UnsetType = UNSET  # vcube: how long until neighbours compare what they have; 0 or unset: never
+    repair: Moment | UnsetType = UNSET  # vcube: how long until neighbours compare what they have; 0 or unset: never;
+    # damulticast: 0 for never, else (and by default) in every round
     keep: Count | UnsetType = UNSET  # vcube: messages that a node keeps for those who missed them
     copies: Annotated[int, Meta(ge=1, le=64)] | UnsetType = UNSET  # total: hosts that keep the book of a desk
     lease: Time | UnsetType = UNSET  # total: out of reach for so long, a subscriber is given up; 0: never
@@ -54,6 +55,9 @@ class StackSpec(Section, frozen=True):
     g: Count | UnsetType = UNSET  # damulticast: how many of a group tell the group above
     a: Count | UnsetType = UNSET  # damulticast: how many of those that it knows there each of them tells
     z: Count | UnsetType = UNSET  # damulticast: how many it knows there
+    tau: Count | UnsetType = UNSET  # damulticast: knowing fewer there, it asks in every round
+    period: Moment | UnsetType = UNSET  # damulticast: time between two rounds; 0 or unset: the network has rounds
+    hops: Annotated[int, Meta(ge=0, le=16)] | UnsetType = UNSET  # damulticast: how often a search is passed on
     groups: Count | UnsetType = UNSET  # gossip-hierarchical: how many
     block: Moment | UnsetType = UNSET  # total: topic tN has its manager at desk N / block; 0 or unset: by a draw
 
@@ -319,6 +323,13 @@ class Scenario(Section, frozen=True):
 
     def with_seed(self, seed: int) -> Scenario:
         return msgspec.structs.replace(self, seed=seed)
+
+    def last_cause(self) -> Time:
+        """When the last fault has passed, and everybody has noticed."""
+        if not isinstance(self.faults, Faults):
+            return 0
+        ends = [max(f.at + getattr(f, "span", 0), getattr(f, "restart", None) or 0) for f in self.faults.events]
+        return max(ends, default=0) + 8 * self.faults.notice
 
     def waits(self) -> str:
         """The key by which packets wait at a server, or clients for themselves; empty if nothing does."""

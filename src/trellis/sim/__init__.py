@@ -6,6 +6,7 @@ import json
 import time
 from typing import Any, NamedTuple
 
+from trellis import protocols
 from trellis.errors import UnsupportedByEngine
 from trellis.scenario.model import Cycles, Faults, Scenario
 from trellis.sim.cycles import CycleHost
@@ -49,7 +50,19 @@ def run(
     host = host_of(scenario)(scenario, build)
     began = time.perf_counter()
     trace = host.run(progress)
-    return Run(scenario, trace, engine, host.events, time.perf_counter() - began, host.calendar.next_time() is None)
+    return Run(scenario, trace, engine, host.events, time.perf_counter() - began, is_quiet(host))
+
+
+def is_quiet(host: Host) -> bool:
+    """Whether nothing was left to happen; of an overlay that never rests, whether nothing was new for so long that all
+    must be everywhere.
+    """
+    scenario = host.scenario
+    if not protocols.never_rests(scenario.stack.overlay) or scenario.end is None:
+        return host.calendar.next_time() is None
+    rounds = protocols.rounds_to_settle(scenario.stack.overlay)
+    last = max(scenario.last_cause(), *(action.at for action in host.plan.actions[-1:]), 0)
+    return scenario.end - last >= rounds * (scenario.stack.options().get("period") or 1)
 
 
 def host_of(scenario: Scenario) -> type[Host]:

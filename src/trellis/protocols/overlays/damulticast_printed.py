@@ -13,7 +13,7 @@ from typing import ClassVar
 
 from trellis import draw
 from trellis.machine import Place
-from trellis.protocols.overlays.gossip import Gossiping, Members
+from trellis.protocols.overlays.gossip import Gossiping, Members, chance
 from trellis.words import Message, NodeId, Topic
 
 
@@ -49,13 +49,8 @@ class DaMulticastPrinted(Gossiping):
     def targets(self, message: Message, group: Topic) -> Iterator[tuple[NodeId, Topic]]:
         """Section 4.3: (1) the supertopic table, if this process elects itself, and (2) the topic table."""
         above, superprocesses = self.supertable(group)
-        if superprocesses and self.chance(draw.SELECTED, message, group) * len(self.members(group)) < self.g:
+        if superprocesses and chance(self.place, draw.SELECTED, message, group) * len(self.members(group)) < self.g:
             for peer in superprocesses:
-                if self.chance(draw.SELECTED, message, group, peer) * self.z < self.a:
+                if chance(self.place, draw.SELECTED, message, group, peer) * self.z < self.a:
                     yield peer, above
         yield from super().targets(message, group)
-
-    def chance(self, purpose: int, message: Message, group: Topic, *key: int) -> float:
-        id = message.id
-        about = (*id.origin, draw.key_of(id.topic), id.seq, draw.key_of(group), self.me, *(1 + part for part in key))
-        return draw.unit(draw.draw(self.place.seed, purpose, *about))

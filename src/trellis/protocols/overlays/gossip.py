@@ -17,6 +17,7 @@ from trellis import draw
 from trellis.errors import UnexpectedEvent
 from trellis.machine import Place
 from trellis.protocols.layers import Overlay
+from trellis.protocols.parts.company import fanout_of
 from trellis.protocols.parts.hierarchy import Hierarchy
 from trellis.protocols.parts.seen import Seen
 from trellis.words import Message, NodeId, Packet, Topic
@@ -26,13 +27,14 @@ NOBODY: Members = ()
 ALL: Topic = "*"  # a group of everybody
 
 
-def fanout_of(size: int, c: float, luck: float) -> int:
-    """ln(S) + c as a whole number, and on average over all luck in [0, 1) just that; the same on every machine."""
-    whole = draw.ln(max(1, size)) + c + luck
-    return max(1, int(whole))
+def chance(place: Place, purpose: int, message: Message, group: Topic, *key: int) -> float:
+    """What decides in [0, 1) whether this process does something for a message."""
+    id = message.id
+    about = (*id.origin, draw.key_of(id.topic), id.seq, draw.key_of(group), place.me, *(1 + part for part in key))
+    return draw.unit(draw.draw(place.seed, purpose, *about))
 
 
-class Gossip(Packet, frozen=True, gc=False):
+class Gossip(Packet, frozen=True, gc=False, tag="GG"):
     """A message, for those of one group."""
 
     messages: tuple[Message]  # type: ignore[misc]

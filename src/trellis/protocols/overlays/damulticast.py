@@ -1,0 +1,391 @@
+"""daMulticast with run-time membership, and with a repair of what gossip missed.
+
+Source:   Baehni, Eugster, Guerraoui, *Data-Aware Multicast*; `damulticast_printed.py` has what its figures show.
+Promises: a process knows some of those who subscribe to its topics, and some of the next group above each that is not
+          empty, and nobody else: at most ln(S) + c + z entries a group, and ANCHORS more (`parts/company.py`).
+          Whoever's subscription is confirmed gets every message that is published later on its topic and on those below
+          it, once, also on subtopics that nobody had heard of; and it never gets any other message, not even while
+          it joins or leaves. With repair that is certain as long as somebody who has a message stays; without, most of
+          them get it.
+Assumes:  packets may be lost, or come in any order. A node that cannot be reached is told of (`Suspect`), or is
+          silent and forgotten after `limit` rounds.
+Departs:  D1-D5 in docs/protocols/damulticast.md: the start of a search, letting go of a group above, leaving, and how
+          the size of a group is known.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import ClassVar
+
+from trellis import draw
+from trellis.errors import UnexpectedEvent
+from trellis.events import Cycle, Timeout
+from trellis.machine import Place
+from trellis.protocols.layers import CRASHES, GAPLESS, START_CUT, Overlay
+from trellis.protocols.overlays.damulticast_group import IN, JOINING, LEAVING, Group, Uplink
+from trellis.protocols.overlays.damulticast_packets import Ask, Digest, Found, Holdings, Refill, Search, Start, Stray
+from trellis.protocols.overlays.damulticast_repair import Comparison
+from trellis.protocols.overlays.damulticast_search import Bootstrap
+from trellis.protocols.overlays.gossip import Gossip, Members, chance
+from trellis.protocols.parts.company import ANCHORS, Company, Entry, anchors_of
+from trellis.protocols.parts.directory import LISTED, WAITING
+from trellis.protocols.parts.hierarchy import Hierarchy
+from trellis.protocols.parts.reach import Reach
+from trellis.words import Message, MessageId, NodeId, Packet, Topic, Vector
+
+TIMER = "round"
+LIMIT = 64  # rounds after which whoever said nothing is forgotten
+SLACK = 16  # rounds that a word may take
+
+
+class DaMulticast(Overlay):
+    """Groups of subscribers, each linked to the next one above; gossip, and a comparison in every round."""
+
+    promise = "every subscriber of a topic and of those above it gets a message; nobody else ever does"
+    source = "daMulticast (Baehni et al. 2004) with run-time membership, and a digest exchange beyond it"
+    gives = frozenset({START_CUT, GAPLESS, CRASHES})
+    lossy = True
+    settles = 160
+    options: ClassVar[dict[str, int]] = {
+        "c": 5,
+        "g": 5,
+        "a": 1,
+        "z": 3,
+        "tau": 1,
+        "repair": 1,
+        "period": 0,
+        "keep": 10_000,
+        "hops": 2,
+    }
+
+    def __init__(
+        self, place: Place, c: int, g: int, a: int, z: int, tau: int, repair: int, period: int, keep: int, hops: int
+    ) -> None:
+        super().__init__(place)
+        self.c, self.g, self.a, self.z, self.tau = c, g, a, z, tau
+        self.repairs = bool(repair)
+        self.period = period  # 0: the host says when a round begins
+        self.wants_cycles = not period
+        self.tree = Hierarchy()
+        self.reach = Reach(range(place.me, place.me + 1) if place.alone else range(place.size))
+        self.lives: dict[NodeId, int] = {}
+        self.groups: dict[Topic, Group] = {}
+        self.comparison = Comparison(self, keep)
+        self.bootstrap = Bootstrap(self, hops, LIMIT)
+        self.round = 0
+        self.turns = 1  # counts what I joined
+        self.armed = False
+        self.standing: dict[Topic, Members] = {}  # from before the run, until the first event
+
+    @classmethod
+    def gives_with(cls, options: Mapping[str, int]) -> frozenset[str]:
+        return cls.gives if options.get("repair", 1) else frozenset({CRASHES})
+
+    # Time
+
+    def upon_time(self, event: Timeout | Cycle) -> None:
+        self.settle_standing()
+        if isinstance(event, Timeout):
+            if event.name != TIMER:
+                raise UnexpectedEvent(self, event)
+            self.set_timer(TIMER, self.period)
+        self.round += 1
+        self.comparison.log.age()
+        for group in list(self.groups.values()):
+            group.begin_round(self.round)
+            self.bootstrap.begin_round(group, self.round)
+            if group.phase is IN or (group.phase is LEAVING and group.silent < 0):
+                self.comparison.begin_round(group, self.round)
+            if group.phase is LEAVING:
+                self.depart_if_forgotten(group)
+        if self.lives:
+            self.comparison.look_for_orphans()
+        if self.round % LIMIT == 0:
+            self.bootstrap.directory.clear(self.round)
+
+    def arm(self) -> None:
+        """Rounds begin at a time of my own."""
+        if self.period and not self.armed:
+            self.armed = True
+            self.set_timer(TIMER, 1 + draw.draw(self.place.seed, draw.ROUND, self.me) % self.period)
+
+    # Membership
+
+    def new_group(self, topic: Topic) -> Group:
+        me = Entry(self.me, self.origin[1], self.turns)
+        scopes = [(above, *self.tree.above(above)) for above in self.tree.direct(topic)]
+        uplinks = [Uplink(self.place, topic, scope, self.z, LIMIT) for scope in scopes]
+        group = self.groups[topic] = Group(topic, me, Company(self.place, topic, self.c, LIMIT), uplinks)
+        group.begin_round(self.round)
+        return group
+
+    def join(self, topic: Topic) -> None:
+        self.settle_standing()
+        self.arm()
+        self.turns += 1
+        self.bootstrap.begin(self.new_group(topic))
+
+    def come_back(self, topic: Topic) -> None:
+        """I had not left yet, and have missed nothing."""
+        group = self.groups[topic]
+        self.turns += 1
+        group.me = Entry(self.me, self.origin[1], self.turns)
+        group.phase = IN
+        self.bootstrap.refresh(group)
+        self.inherit_all()
+        self.above.joined(topic, self.upto(topic))
+
+    def begin_group(self, group: Group) -> None:
+        """I know my fellows, and from where on I get everything."""
+        group.phase = IN
+        topic = group.topic
+        group.cuts.setdefault(topic, {})
+        for each, cut in sorted(group.cuts.items()):
+            if not self.comparison.has(each):  # if another of mine includes it, it is new
+                self.comparison.begin(each, {} if self.is_inherited(each, but=topic) else cut)
+        self.inherit_all()
+        self.above.joined(topic, self.upto(topic))
+
+    def inherit_all(self) -> None:
+        """Whatever I have is mine if I want a topic that includes it."""
+        for topic in sorted(self.comparison.account.topics):
+            if self.is_inherited(topic):
+                self.above.inherits(topic, self.upto(topic))
+
+    def inherit(self, topic: Topic) -> None:
+        """A topic below one of mine of which I had not heard: it is new, and I get it from its beginning on."""
+        self.comparison.begin(topic, {})
+        if self.is_inherited(topic):
+            self.above.inherits(topic, {})
+
+    def is_inherited(self, topic: Topic, but: Topic = "") -> bool:
+        """Whether I want one that includes it."""
+        return any(
+            group.phase is IN and one != but and self.tree.includes(one, topic) for one, group in self.groups.items()
+        )
+
+    def upto(self, topic: Topic) -> Vector:
+        return dict(self.comparison.account.topics[topic].upto)
+
+    def frontiers(self, group: Topic) -> dict[Topic, Vector]:
+        """What I have delivered of a group's topics."""
+        topics = [topic for topic in self.comparison.account.topics if self.tree.reaches(group, topic)]
+        return {topic: self.above.frontier(topic) for topic in sorted(topics)}
+
+    def leave(self, topic: Topic) -> None:
+        """I stay until what I have is safe with others and none of them knows me any more: so nobody sends me what I do
+        not want.
+        """
+        self.settle_standing()
+        group = self.groups[topic]
+        group.phase, group.left, group.agreed, group.silent = LEAVING, self.round, -1, -1
+        for each in sorted(self.comparison.account.topics):
+            if self.tree.includes(topic, each) and not self.is_inherited(each):
+                self.above.disinherits(each)
+        group.unanswered.clear()
+        for uplink in group.uplinks:
+            uplink.agreed = -1
+        for node in sorted({*group.company.known, *self.bootstrap.places_of(topic)} - {self.me}):
+            self.send(node, Stray(self.id_of(topic), group.me))
+        self.bootstrap.directory.strike(topic, group.me)
+
+    def is_safe(self, group: Group) -> bool:
+        """Whether what I have is also elsewhere: with a fellow, or if I am the last one, above."""
+        if group.company.known:
+            return group.agreed >= group.left
+        return all(uplink.agreed >= group.left for uplink in group.uplinks if uplink.known)
+
+    def depart_if_forgotten(self, group: Group) -> None:
+        """First I ask nobody any more, then I wait for the last answers."""
+        if group.silent < 0:
+            if self.round - group.left > LIMIT and self.is_safe(group):
+                group.silent = self.round
+        elif self.round - group.silent > SLACK:
+            self.depart(group)
+
+    def depart(self, group: Group) -> None:
+        del self.groups[group.topic]
+        for topic in [topic for topic in self.comparison.account.topics if self.tree.reaches(group.topic, topic)]:
+            if not any(self.tree.reaches(other, topic) for other in self.groups):
+                self.comparison.end(topic)
+        self.above.departed(group.topic)
+
+    def agree(self, group: Group) -> None:
+        """A fellow has what I have."""
+        group.agreed = self.round
+
+    def agree_above(self, uplink: Uplink) -> None:
+        uplink.agreed = self.round
+
+    def group_for(self, sender: NodeId, topic: Topic) -> Group | None:
+        """My group of this topic; if I am not in it, the sender is told."""
+        group = self.groups.get(topic)
+        if group is None:
+            self.stray(sender, topic)
+        return group
+
+    def group_above(self, topic: Topic) -> Group | None:
+        """The nearest of my groups that gets what is published on a topic."""
+        for above in (topic, *self.tree.above(topic)):
+            group = self.groups.get(above)
+            if group is not None and group.phase is not JOINING:
+                return group
+        return None
+
+    def is_joining_above(self, topic: Topic) -> bool:
+        return any(above in self.groups for above in self.tree.above(topic))
+
+    def stray(self, to: NodeId, topic: Topic) -> None:
+        self.send(to, Stray(self.id_of(topic), Entry(self.me, self.origin[1], self.turns)))
+
+    def upon_stray(self, sender: NodeId, stray: Stray) -> None:
+        """It is not in the group, or not in any above it."""
+        self.bootstrap.directory.strike(stray.id.topic, stray.me)
+        group = self.groups.get(stray.id.topic)
+        if group is not None:
+            group.company.hear_leave(stray.me)
+            self.bootstrap.upon_stray(group, sender)
+        for other in self.groups.values():
+            for uplink in other.uplinks:
+                if stray.id.topic in (other.topic, uplink.topic):
+                    uplink.leave(stray.me)
+
+    # Dissemination
+
+    def spread(self, message: Message) -> None:
+        self.settle_standing()
+        self.comparison.add(message)
+        self.pass_on(message, self.groups[message.id.topic])
+
+    def pass_on(self, message: Message, group: Group) -> None:
+        """Infect, and die."""
+        if group.pass_once(message.id):
+            for peer, other in self.targets(message, group):
+                self.send(peer, Gossip(message.id, (message,), other))
+
+    def targets(self, message: Message, group: Group) -> Iterator[tuple[NodeId, Topic]]:
+        """Section 4.3: (1) the supertopic tables, if this process elects itself, and (2) the topic table."""
+        size = group.company.size()
+        for uplink in group.uplinks:
+            above = uplink.topic
+            if above is None or chance(self.place, draw.SELECTED, message, uplink.branch) * size >= self.g:
+                continue
+            for peer in uplink.by_luck():
+                if chance(self.place, draw.SELECTED, message, uplink.branch, peer) * len(uplink.known) < self.a:
+                    yield peer, above
+        for peer in group.company.table():
+            yield peer, group.topic
+
+    def upon_gossip(self, sender: NodeId, packet: Gossip) -> None:
+        group = self.group_for(sender, packet.group)
+        message = packet.messages[0]
+        if group is None or group.phase is JOINING or not self.tree.reaches(group.topic, message.id.topic):
+            return
+        if not self.comparison.has(message.id.topic):
+            self.inherit(message.id.topic)
+        self.take(message)
+        self.pass_on(message, group)
+
+    def take(self, message: Message) -> bool:
+        """Hand a message up unless it came before; whether it was."""
+        if message.id.origin == self.origin or not self.above.takes(message):
+            return False
+        if not self.comparison.has(message.id.topic):
+            self.inherit(message.id.topic)
+        if not self.comparison.add(message):
+            return False
+        self.above.arrive(message)
+        return True
+
+    # Packets
+
+    def upon_receive(self, sender: NodeId, packet: Packet) -> None:
+        self.settle_standing()
+        match packet:
+            case Gossip():
+                self.upon_gossip(sender, packet)
+            case Digest():
+                self.comparison.upon_digest(sender, packet)
+            case Holdings():
+                self.comparison.upon_holdings(sender, packet)
+            case Refill():
+                self.comparison.upon_refill(sender, packet)
+            case Search():
+                self.bootstrap.upon_search(sender, packet)
+            case Found():
+                self.bootstrap.upon_found(sender, packet)
+            case Ask():
+                self.bootstrap.upon_ask(sender, packet)
+            case Start():
+                self.bootstrap.upon_start(sender, packet)
+            case Stray():
+                self.upon_stray(sender, packet)
+            case _:
+                raise UnexpectedEvent(self, packet)
+
+    def id_of(self, group: Topic) -> MessageId:
+        """For a packet that is about a group, not about a message."""
+        return MessageId(self.origin, group, 0)
+
+    # Crashes
+
+    def upon_suspect(self, node: NodeId) -> None:
+        self.settle_standing()
+        self.reach.remove(node)
+        self.bootstrap.places.clear()
+        self.bootstrap.directory.forget(node)
+        for group in self.groups.values():
+            group.forget(node)
+
+    def upon_restore(self, node: NodeId, incarnation: int) -> None:
+        if node in self.reach and incarnation > self.lives.get(node, 0):
+            self.upon_suspect(node)
+        self.reach.add(node)
+        self.lives[node] = incarnation
+        self.bootstrap.places.clear()
+
+    # From before the run
+
+    def upon_standing(self, topic: Topic, members: Members) -> None:
+        self.standing[topic] = members
+        if self.me in members:
+            self.arm()
+
+    def settle_standing(self) -> None:
+        """As if those who stood at the beginning had found each other: tables are drawn, as in the paper."""
+        if not self.standing:
+            return
+        standing, self.standing = self.standing, {}
+        for topic, members in standing.items():
+            if self.me in members:
+                self.stand(topic, standing)
+            self.remember(topic, standing)
+        self.inherit_all()
+
+    def stand(self, topic: Topic, standing: dict[Topic, Members]) -> None:
+        group = self.new_group(topic)
+        group.phase = IN
+        members, seed = standing[topic], self.place.seed
+        count = group.company.fanout(len(members))
+        table = draw.few(seed, draw.TABLE, members, count, self.me, self.me, draw.key_of(topic))
+        anchors = [node for node in anchors_of(seed, topic, members) if node != self.me]
+        group.company.stand(table, anchors[:ANCHORS], len(members))
+        for uplink in group.uplinks:
+            above = next((above for above in uplink.scope if above in standing), None)
+            if above is not None:
+                some = draw.few(seed, draw.SUPERTABLE, standing[above], self.z, self.me, self.me, uplink.key)
+                uplink.offer(above, [Entry(node, 0, 1) for node in some])
+        self.comparison.begin(topic, {})
+
+    def remember(self, topic: Topic, standing: dict[Topic, Members]) -> None:
+        """I may be one of those who remember it, or an empty topic above it."""
+        bootstrap, key = self.bootstrap, draw.key_of(topic)
+        few = draw.few(self.place.seed, draw.PLACE, standing[topic], LISTED, -1, self.me, key)
+        if self.me in bootstrap.places_of(topic):
+            for node in few:
+                bootstrap.directory.enrol(topic, Entry(node, 0, 1), self.round)
+        for above in self.tree.above(topic):
+            if above not in standing and self.me in bootstrap.places_of(above):
+                for node in few[:WAITING]:
+                    bootstrap.directory.wait(above, topic, Entry(node, 0, 1), self.round)

@@ -1,0 +1,310 @@
+"""What gossip missed: processes compare what they have, within a group and with the group above, and fill the gaps.
+
+Source:   ours; anti-entropy (Demers et al. 1987). daMulticast has nothing of the kind: what gossip missed is lost.
+Promises: what one process of a group has and keeps, all processes of it that know each other have after a few rounds,
+          and so have those of the groups above. What nobody keeps any more is announced as a gap.
+          While nothing is missing, a comparison is one number, and its answer another.
+
+In every round a process tells one of its fellows the checksum of what it has of the group's topics; g of a group tell
+one process of the group above. Whoever has another sum answers with its numbers, and each sends what the other lacks.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from trellis import draw
+from trellis.protocols.overlays.damulticast_group import JOINING, LEAVING, Group, Uplink
+from trellis.protocols.overlays.damulticast_packets import Digest, Holdings, Refill, Upper
+from trellis.protocols.overlays.vcube_packets import weight
+from trellis.protocols.parts.account import Account
+from trellis.protocols.parts.log import Log
+from trellis.words import Message, NodeId, Origin, Topic, Vector, merge
+
+if TYPE_CHECKING:
+    from trellis.protocols.overlays.damulticast import DaMulticast
+
+SHOWN = 6  # fellows of whom a process tells another in one comparison
+BATCH = 256  # messages of one answer, and their bytes
+BYTES_MAX = 1 << 19
+REFUSALS = 5  # processes that cannot help, before what is missing is given up; fewer if there are not so many
+WAIT = 8  # and rounds
+MOURNING = 32  # rounds until what died with a former life of its source is given up
+
+
+class Comparison:
+    """The part of a process that compares."""
+
+    def __init__(self, overlay: DaMulticast, keep: int) -> None:
+        self.overlay = overlay
+        self.account = Account()
+        self.log = Log(keep)
+        self.refused: dict[tuple[Topic, Origin], dict[NodeId, tuple[int, Vector]]] = {}  # who cannot help me
+        self.since: dict[tuple[Topic, Origin], int] = {}  # in which round the first one said so
+        self.orphans: dict[tuple[Topic, Origin], int] = {}  # since when something is missing of a life that is over
+        self.cache: dict[
+            Topic, tuple[int, str]
+        ] = {}  # sums by group, and for how many changes of the account they hold
+
+    def begin(self, topic: Topic, cut: Vector) -> None:
+        self.account.begin(topic, cut)
+        self.log.begin(topic, cut)
+
+    def end(self, topic: Topic) -> None:
+        self.account.end(topic)
+        self.log.forget(topic)
+        for table in (self.refused, self.since, self.orphans):
+            for key in [key for key in table if key[0] == topic]:
+                del table[key]
+
+    def has(self, topic: Topic) -> bool:
+        return topic in self.account.topics
+
+    def add(self, message: Message) -> bool:
+        """A message came, or is mine; False when it came before."""
+        if not self.account.add(message):
+            return False
+        self.log.add(message)
+        return True
+
+    def sum(self, group: Topic) -> str:
+        changes, found = self.cache.get(group, (-1, ""))
+        if changes != self.account.changes:
+            tree = self.overlay.tree
+            found = f"{self.account.sum(lambda topic: tree.reaches(group, topic)):x}"
+            self.cache[group] = self.account.changes, found
+        return found
+
+    def vectors(self, group: Topic) -> dict[Topic, Vector]:
+        tree = self.overlay.tree
+        return self.account.vectors(lambda topic: tree.reaches(group, topic))
+
+    # Asking
+
+    def begin_round(self, group: Group, number: int) -> None:
+        for node in group.company.drawn(1, draw.PARTNER, number):
+            self.compare(node, group, up=False)
+        for uplink in group.uplinks:
+            self.compare_above(group, uplink, number)
+
+    def compare_above(self, group: Group, uplink: Uplink, number: int) -> None:
+        overlay = self.overlay
+        for nodes in uplink.former.values():
+            self.compare(list(nodes)[number % len(nodes)], group, up=True)
+        word = draw.draw(overlay.place.seed, draw.PARTNER, overlay.me, uplink.key, number, 1)
+        wary = len(uplink.known) < overlay.tau or group.phase is LEAVING
+        if wary or draw.unit(word) * group.company.size() < overlay.g:
+            for node in uplink.drawn(1, draw.PARTNER, number):
+                self.compare(node, group, up=True)
+
+    def compare(self, node: NodeId, group: Group, up: bool) -> None:
+        self.overlay.send(node, self.digest(group, up, same=False))
+
+    def digest(self, group: Group, up: bool, same: bool) -> Digest:
+        shown = group.company.drawn(SHOWN, draw.SHOWN, self.overlay.round)
+        uppers = tuple(
+            Upper(uplink.branch, uplink.topic, uplink.told_of(sorted(uplink.known)))
+            for uplink in group.uplinks
+            if uplink.topic is not None
+        )
+        id, leaving = self.overlay.id_of(group.topic), group.phase is LEAVING
+        told = () if up else uppers
+        return Digest(id, self.sum(group.topic), up, same, group.me, leaving, group.company.told_of(shown), told)
+
+    # Answering
+
+    def upon_digest(self, sender: NodeId, digest: Digest) -> None:
+        if digest.up and digest.same:
+            self.upon_agreed_above(sender, digest)
+        elif digest.up:
+            self.upon_digest_from_below(sender, digest)
+        else:
+            self.upon_digest_from_fellow(sender, digest)
+
+    def upon_digest_from_fellow(self, sender: NodeId, digest: Digest) -> None:
+        group = self.overlay.group_for(sender, digest.id.topic)
+        if group is None:
+            return
+        group.company.hear_all(digest.fellows)
+        for upper in digest.uppers:
+            for uplink in group.uplinks:
+                if uplink.branch == upper.branch:
+                    uplink.offer(upper.topic, upper.entries)
+        if digest.leaving:
+            group.company.hear_leave(digest.me)
+        else:
+            group.company.hear(digest.me)
+        if group.phase is JOINING:
+            return
+        if digest.sum == self.sum(group.topic):
+            if not digest.leaving:
+                self.overlay.agree(group)
+            if not digest.same:
+                self.overlay.send(sender, self.digest(group, up=False, same=True))
+        elif self.overlay.repairs and not digest.same:
+            self.tell(sender, group.topic, group, up=False, reply=False)
+
+    def upon_digest_from_below(self, sender: NodeId, digest: Digest) -> None:
+        """A process of a group below one of mine compares with me."""
+        group = self.overlay.group_above(digest.id.topic)
+        if group is None:
+            if not self.overlay.is_joining_above(digest.id.topic):
+                self.overlay.stray(sender, digest.id.topic)
+        elif digest.sum == self.sum(digest.id.topic) or not self.overlay.repairs:
+            mine = self.digest(group, up=True, same=True)
+            self.overlay.send(
+                sender, Digest(digest.id, digest.sum, True, True, mine.me, mine.leaving, mine.fellows, ())
+            )
+        else:
+            self.tell(sender, digest.id.topic, group, up=True, reply=False)
+
+    def upon_agreed_above(self, sender: NodeId, digest: Digest) -> None:
+        """Somebody above had what I had, and tells me of others there."""
+        group = self.overlay.groups.get(digest.id.topic)
+        if group is None:
+            return
+        agrees = digest.sum == self.sum(group.topic)
+        for uplink in group.uplinks:
+            for topic in [topic for topic, nodes in uplink.former.items() if sender in nodes and agrees]:
+                del uplink.former[topic]
+            if sender in uplink.known:
+                if digest.leaving:
+                    uplink.hear_leave(digest.me)
+                    uplink.close_if_empty()
+                else:
+                    uplink.hear(digest.me)
+                    if agrees:
+                        self.overlay.agree_above(uplink)
+                uplink.hear_all(digest.fellows)
+
+    def tell(self, to: NodeId, about: Topic, group: Group, up: bool, reply: bool) -> None:
+        """My numbers of a group's topics."""
+        id = self.overlay.id_of(about)
+        self.overlay.send(to, Holdings(id, self.vectors(about), up, reply, group.me, group.phase is LEAVING))
+
+    def upon_holdings(self, sender: NodeId, told: Holdings) -> None:
+        """Its numbers, where they are not mine. I send what it lacks, and say in turn what I lack."""
+        about = told.id.topic
+        group = self.side(sender, about, told.up)
+        if group is None:
+            return
+        if not told.up:
+            (group.company.hear_leave if told.leaving else group.company.hear)(told.me)
+        self.help(sender, about, told.vectors, told.up)
+        mine = self.vectors(about)
+        behind = {
+            topic: mine.get(topic, {})
+            for topic, vector in told.vectors.items()
+            if self.overlay.tree.reaches(about, topic)
+            and any(seq > mine.get(topic, {}).get(origin, 0) for origin, seq in vector.items())
+        }
+        if behind and not told.reply:
+            leaving = group.phase is LEAVING
+            self.overlay.send(sender, Holdings(self.overlay.id_of(about), behind, told.up, True, group.me, leaving))
+
+    def side(self, sender: NodeId, about: Topic, up: bool) -> Group | None:
+        """The group of mine that a comparison concerns: that one, or one above it."""
+        if not up:
+            group = self.overlay.group_for(sender, about)
+            return group if group is not None and group.phase is not JOINING else None
+        mine = self.overlay.groups.get(about)  # I asked upward, and this is the answer
+        if mine is not None and any(sender in link.known or link.knew(sender) for link in mine.uplinks):
+            return mine if mine.phase is not JOINING else None
+        return self.overlay.group_above(about)
+
+    def help(self, sender: NodeId, about: Topic, vectors: dict[Topic, Vector], up: bool) -> None:
+        """What it lacks and I have; and what I cannot give."""
+        given: list[Message] = []
+        gone: dict[Topic, Vector] = {}
+        cuts: dict[Topic, Vector] = {}
+        size, more = 0, False
+        tree, above = self.overlay.tree, self.overlay.above
+        for topic in sorted(self.account.topics):
+            if not tree.reaches(about, topic):
+                continue
+            theirs = vectors.get(topic, {})
+            for message in self.log.beyond(topic, theirs):
+                size += weight(message)
+                if given and (len(given) >= BATCH or size > BYTES_MAX):
+                    more = True
+                    break
+                given.append(message)
+            cannot = self.log.gone(topic, theirs)
+            if above.wants_closed_cuts:  # then I can only speak of what I have delivered
+                knows = above.frontier(topic)
+                cannot = {origin: seq for origin, seq in cannot.items() if seq <= knows.get(origin, 0)}
+            if cannot:
+                gone[topic], cuts[topic] = cannot, above.frontier(topic)
+            if more:
+                break
+        if given or gone:
+            self.overlay.send(sender, Refill(self.overlay.id_of(about), tuple(given), gone, cuts, up, more))
+
+    # Taking
+
+    def upon_refill(self, sender: NodeId, fill: Refill) -> None:
+        about = fill.id.topic
+        group = self.side(sender, about, fill.up)
+        if group is None:
+            return
+        from_below = fill.up and about != group.topic
+        for topic in fill.gone:
+            if self.overlay.tree.reaches(about, topic) and not self.has(topic):
+                self.overlay.inherit(topic)
+        for message in fill.messages:
+            if self.overlay.tree.reaches(about, message.id.topic) and self.overlay.take(message):
+                self.overlay.note("fill", message.id, count=message.count)
+                if from_below:  # the group has not heard of it: gossip as if it had just come up
+                    self.overlay.pass_on(message, group)
+        if fill.more:
+            self.tell(sender, about, group, fill.up, reply=True)
+            return
+        for topic, vector in fill.gone.items():
+            if self.has(topic):
+                self.be_refused(group, sender, topic, vector, fill.cuts.get(topic, {}))
+
+    def be_refused(self, group: Group, sender: NodeId, topic: Topic, gone: Vector, cut: Vector) -> None:
+        """Somebody has not kept what I lack. When enough have said so, it is given up."""
+        for origin, seq in gone.items():
+            key = (topic, origin)
+            if seq <= self.upto(topic, origin):
+                continue
+            self.refused.setdefault(key, {})[sender] = (seq, cut)
+            since = self.since.setdefault(key, self.overlay.round)
+            enough = min(REFUSALS, max(1, len(group.company.known)))
+            if len(self.refused[key]) >= enough and self.overlay.round - since >= WAIT:
+                refused = self.refused.pop(key)
+                del self.since[key]
+                least, its_cut = min(refused.values(), key=lambda told: told[0])
+                if least > self.upto(topic, origin):
+                    self.give_up(topic, its_cut if self.overlay.above.wants_closed_cuts else {origin: least})
+
+    def upto(self, topic: Topic, origin: Origin) -> int:
+        return self.account.topics[topic].upto.get(origin, 0)
+
+    def give_up(self, topic: Topic, cut: Vector) -> None:
+        """Nobody has it any more: tell the application, and go on from the cut."""
+        floor, missing = self.log.floor[topic], []
+        for origin, seq in sorted(cut.items()):
+            if origin != self.overlay.origin and seq > self.upto(topic, origin):
+                floor[origin] = max(seq, floor.get(origin, 0))
+                missing += [(origin, first, last) for first, last in self.account.give_up(topic, origin, seq)]
+        self.overlay.above.lacks(topic, cut, missing)
+
+    def look_for_orphans(self) -> None:
+        """What I have may wait for something that died with a former life of its source, and with all who had it."""
+        for topic, seen in self.account.topics.items():
+            found: Vector = {origin: max(ahead.values()) for origin, ahead in seen.ahead.items()}
+            merge(found, self.overlay.above.awaited(topic))
+            for origin, upto in found.items():
+                if self.overlay.lives.get(origin[0], 0) > origin[1]:
+                    since = self.orphans.setdefault((topic, origin), self.overlay.round)
+                    if self.overlay.round - since >= MOURNING:
+                        del self.orphans[topic, origin]
+                        self.mourn(topic, origin, upto)
+
+    def mourn(self, topic: Topic, origin: Origin, upto: int) -> None:
+        if self.overlay.above.wants_closed_cuts:
+            self.overlay.above.mute(topic, origin, upto)
+        else:
+            self.give_up(topic, {origin: upto})

@@ -1,0 +1,252 @@
+"""How a process finds its group and the one above: bootstrapping, and finding them again.
+
+Source:   daMulticast section 4.2.2 (bootstrapping) and Figure 3: look for super(T); if nobody is there, for the topic
+          above that as well, and so on up to the root; a search is passed on a few times and given up after a while.
+Promises: when a process is in its group, it knows of every process that was in it before and of every process below
+          that looked for somebody like it, as far as the nodes that remember them could be reached; and messages that
+          are published from then on are beyond its start cut.
+Departs:  a search goes to the nodes that remember the topic (`parts/directory.py`), who answer at once, also that they
+          know nobody: so the search widens without waiting for a timeout, and of two processes that look for each other
+          at least one is told. Only then is it passed on to others, as printed.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from trellis import draw
+from trellis.protocols.overlays.damulticast_group import IN, JOINING, LEAVING, Group, Uplink
+from trellis.protocols.overlays.damulticast_packets import ENTRIES_MAX, Ask, Found, Search, Start
+from trellis.protocols.parts.company import Entry
+from trellis.protocols.parts.directory import LISTED, Directory, places_of
+from trellis.words import NodeId, Topic
+
+if TYPE_CHECKING:
+    from trellis.protocols.overlays.damulticast import DaMulticast
+
+PATIENCE = 4  # rounds until what is not answered is asked again
+TRIES = 4  # and how often, before whoever was asked is taken for dead
+SPREAD = 3  # to how many a search is passed on
+REFRESH = 8  # rounds in which g processes of a group say again that they are there
+
+
+class Bootstrap:
+    """The part of a process that searches, and that remembers who searched."""
+
+    def __init__(self, overlay: DaMulticast, hops: int, limit: int) -> None:
+        self.overlay = overlay
+        self.hops = hops
+        self.directory = Directory(limit)
+        self.places: dict[Topic, tuple[NodeId, ...]] = {}  # as I reach them now
+
+    def places_of(self, topic: Topic) -> tuple[NodeId, ...]:
+        found = self.places.get(topic)
+        if found is None:
+            place = self.overlay.place
+            found = self.places[topic] = places_of(place.seed, topic, place.size, self.overlay.reach)
+        return found
+
+    # Looking for others
+
+    def begin(self, group: Group) -> None:
+        self.look(group, group.topic, self.hops)
+        for uplink in group.uplinks:
+            self.look(group, uplink.branch, self.hops)
+        self.go_on(group)
+
+    def look(self, group: Group, wanted: Topic, hops: int) -> None:
+        group.unanswered[wanted] = dict.fromkeys(self.places_of(wanted), 0)
+        for place in list(group.unanswered[wanted]):
+            self.ask_place(group, wanted, place, hops)
+
+    def ask_place(self, group: Group, wanted: Topic, place: NodeId, hops: int) -> None:
+        search = Search(self.overlay.id_of(group.topic), wanted, group.me, hops)
+        if place == self.overlay.me:
+            self.upon_search(place, search)
+        else:
+            self.overlay.send(place, search)
+
+    def begin_round(self, group: Group, number: int) -> None:
+        """Ask again what was not answered, and say now and then that I am there."""
+        if number % PATIENCE == 0:
+            for wanted, places in list(group.unanswered.items()):
+                for place in list(places):
+                    self.ask_again(group, wanted, place)
+            for node in list(group.asked):
+                self.ask_for_start_again(group, node)
+        if group.phase is JOINING:
+            self.go_on(group)
+        elif group.phase is IN and not any(group.unanswered.values()) and self.is_my_turn(group, number):
+            self.refresh(group)
+
+    def is_my_turn(self, group: Group, number: int) -> bool:
+        overlay = self.overlay
+        word = draw.draw(overlay.place.seed, draw.REFRESH, overlay.me, draw.key_of(group.topic), number)
+        return draw.unit(word) * group.company.size() * REFRESH < overlay.g
+
+    def refresh(self, group: Group) -> None:
+        """Tell those who remember my topic, and those above it up to the group that I know, that I am still there."""
+        self.look(group, group.topic, 0)
+        for uplink in group.uplinks:
+            for wanted in self.nearer(uplink):
+                self.look(group, wanted, 0)
+
+    def nearer(self, uplink: Uplink) -> tuple[Topic, ...]:
+        """The scope up to the group that I know, which has lost some perhaps."""
+        return uplink.scope if uplink.topic is None else uplink.scope[: uplink.scope.index(uplink.topic) + 1]
+
+    def ask_again(self, group: Group, wanted: Topic, place: NodeId) -> None:
+        places = group.unanswered[wanted]
+        places[place] += 1
+        if places[place] > TRIES:
+            del places[place]
+            self.widen(group, wanted)
+        else:
+            self.ask_place(group, wanted, place, self.hops if group.phase is JOINING else 0)
+
+    def upon_found(self, sender: NodeId, found: Found) -> None:
+        group = self.overlay.groups.get(found.id.topic)
+        if group is None or group.phase is LEAVING:
+            return
+        if found.wanted == group.topic:
+            group.company.hear_all(found.members)
+            if group.phase is JOINING:
+                for topic, entry in found.below:
+                    group.below.setdefault(entry.node, topic)
+        else:
+            for uplink in group.uplinks:
+                uplink.offer(found.wanted, found.members)
+        places = group.unanswered.get(found.wanted)
+        if found.listed and places is not None and places.pop(sender, None) is not None:
+            self.widen(group, found.wanted)
+        self.go_on(group)
+
+    def widen(self, group: Group, wanted: Topic) -> None:
+        """All have answered. If nobody is there, look for the topic above as well."""
+        if group.unanswered.get(wanted):
+            return
+        group.unanswered.pop(wanted, None)
+        for uplink in group.uplinks:
+            if wanted in uplink.scope and uplink.topic is None:
+                level = uplink.scope.index(wanted) + 1
+                if level < len(uplink.scope) and uplink.scope[level] not in group.unanswered:
+                    self.look(group, uplink.scope[level], self.hops if group.phase is JOINING else 0)
+
+    # Remembering who looked
+
+    def upon_search(self, sender: NodeId, search: Search) -> None:
+        overlay, asker, wanted, group = self.overlay, search.me, search.wanted, search.id.topic
+        is_place = overlay.me in self.places_of(wanted)
+        if is_place:
+            now = overlay.round
+            if wanted == group:
+                self.directory.enrol(wanted, asker, now)
+            else:
+                self.directory.wait(wanted, group, asker, now)
+        members = self.known_members(wanted, asker.node)
+        below = self.directory.below(wanted, asker.node, overlay.round) if wanted == group else ()
+        if is_place or members:
+            found = Found(search.id, wanted, members, below, is_place)
+            if asker.node == overlay.me:
+                self.upon_found(overlay.me, found)
+            else:
+                overlay.send(asker.node, found)
+        if not members and search.hops:
+            self.pass_on(search)
+
+    def known_members(self, wanted: Topic, asker: NodeId) -> tuple[Entry, ...]:
+        found = {entry.node: entry for entry in self.directory.found(wanted, asker, self.overlay.round)}
+        mine = self.overlay.groups.get(wanted)
+        if mine is not None and mine.phase is IN and asker != self.overlay.me:
+            found[self.overlay.me] = mine.me
+            for entry in mine.company.told_of(mine.company.by_luck()[:LISTED]):
+                found.setdefault(entry.node, entry)
+        found.pop(asker, None)
+        return tuple(found.values())[:ENTRIES_MAX]
+
+    def pass_on(self, search: Search) -> None:
+        """To some whom I know, else to anybody."""
+        overlay = self.overlay
+        known = {node for group in overlay.groups.values() for node in group.company.known}
+        crowd = sorted(known) if len(known) > SPREAD else range(overlay.place.size)
+        key = (draw.key_of(search.id.topic), draw.key_of(search.wanted), search.hops, overlay.round)
+        chosen = draw.few(overlay.place.seed, draw.PASSED, crowd, SPREAD, overlay.me, overlay.me, search.me.node, *key)
+        further = Search(search.id, search.wanted, search.me, search.hops - 1)
+        for node in chosen:
+            if node != search.me.node and node in overlay.reach:
+                overlay.send(node, further)
+
+    # The start cut
+
+    def go_on(self, group: Group) -> None:
+        """Once all searches are answered: from which cut on do I get everything?"""
+        if group.phase is not JOINING or any(group.unanswered.values()) or group.asked:
+            return
+        fellows = group.company.by_luck()
+        others = [node for node in fellows if node not in group.unready]
+        if others:
+            self.ask_for_start(group, others[0], group.topic)
+        elif fellows and min(fellows) < self.overlay.me:
+            group.unready.clear()  # they join as I do: those before me go first. I ask again in a while
+            group.asked = dict.fromkeys(fellows[:1], 0)
+        elif sources := self.around(group):
+            for node, of in sources.items():
+                self.ask_for_start(group, node, of)
+        else:
+            self.overlay.begin_group(group)
+
+    def around(self, group: Group) -> dict[NodeId, Topic]:
+        """Of a group that I am the first of: who below waits for it, and one of each group above, if not asked yet."""
+        found = {node: of for node, of in group.below.items() if node not in group.asked_of}
+        for uplink in group.uplinks:
+            if uplink.topic is not None and not any(node in group.asked_of for node in uplink.known):
+                found[uplink.by_luck()[0]] = uplink.topic
+        return found
+
+    def ask_for_start(self, group: Group, node: NodeId, of: Topic) -> None:
+        group.asked.setdefault(node, 0)
+        group.asked_of[node] = of
+        self.overlay.send(node, Ask(self.overlay.id_of(group.topic), of, group.me))
+
+    def ask_for_start_again(self, group: Group, node: NodeId) -> None:
+        group.asked[node] += 1
+        if group.asked[node] > TRIES:
+            group.forget(node)
+        else:
+            of = group.asked_of.get(node, group.topic)
+            self.overlay.send(node, Ask(self.overlay.id_of(group.topic), of, group.me))
+
+    def upon_ask(self, sender: NodeId, ask: Ask) -> None:
+        """A joiner of my group, or of one above mine, wants to know what was delivered."""
+        overlay = self.overlay
+        group = overlay.groups.get(ask.of)
+        if group is None or group.phase is LEAVING:
+            overlay.stray(sender, ask.of)
+            return
+        about = ask.of
+        if ask.of == ask.id.topic:
+            group.company.hear(ask.me)
+        elif overlay.tree.includes(ask.of, ask.id.topic):
+            about = ask.id.topic
+        else:
+            for uplink in group.uplinks:
+                uplink.offer(ask.id.topic, (ask.me,))
+        ready = group.phase is not JOINING
+        overlay.send(sender, Start(ask.id, ask.of, ready, overlay.frontiers(about) if ready else {}))
+
+    def upon_stray(self, group: Group, node: NodeId) -> None:
+        """Whom I asked is not there any more."""
+        if group.asked.pop(node, None) is not None:
+            self.go_on(group)
+
+    def upon_start(self, sender: NodeId, start: Start) -> None:
+        group = self.overlay.groups.get(start.id.topic)
+        if group is None or group.phase is not JOINING or group.asked.pop(sender, None) is None:
+            return
+        group.learn_cut(start.vectors)
+        if start.of == group.topic and start.ready:
+            self.overlay.begin_group(group)
+            return
+        if start.of == group.topic:
+            group.unready[sender] = None
+        self.go_on(group)
