@@ -55,6 +55,7 @@ SHOWN = 34  # of whom it tells
 REFRESH = 35  # whether it says again that it is there
 ROUND = 36  # when its rounds begin
 PASSED = 37  # to whom a search is passed on
+RANK = 38  # how popular a topic of a tree is
 
 
 def mix(x: int) -> int:

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 
 from trellis.errors import ScenarioError
 from trellis.machine import Machine, Place
-from trellis.protocols.layers import CRASHES, Ordering, Overlay
+from trellis.protocols.layers import CRASHES, Hearers, Ordering, Overlay
 from trellis.protocols.orderings.causal import Causal
 from trellis.protocols.orderings.fifo import Fifo
 from trellis.protocols.orderings.hasty import Hasty
@@ -25,6 +25,7 @@ from trellis.protocols.overlays.single_root import SingleRoot
 from trellis.protocols.overlays.vcube import VCube
 from trellis.protocols.overlays.vcube_printed import VCubePrinted
 from trellis.protocols.stack import Stack
+from trellis.words import NodeId, Topic
 
 OVERLAYS: dict[str, type[Overlay]] = {
     "vcube": VCube,
@@ -103,6 +104,11 @@ def needs_fifo_links(overlay: str, ordering: str) -> str:
     if kinds[overlay].fifo_links:
         return f"overlay {overlay!r}"
     return f"ordering {ordering!r}" if ORDERINGS[ordering].fifo_links else ""
+
+
+def hearers(overlay: str, standing: Mapping[Topic, tuple[NodeId, ...]], seed: int, size: int) -> Hearers | None:
+    """Which nodes a host tells of the subscriptions from before the run; None: all of them."""
+    return LAYERED[overlay].hearers(standing, seed, size) if overlay in LAYERED else None
 
 
 def never_rests(overlay: str) -> bool:

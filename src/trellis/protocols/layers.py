@@ -61,6 +61,8 @@ CRASHES = "an answer to crashes"
 HELD_MAX = 10_000  # messages that an ordering holds back, and their bytes
 HELD_BYTES_MAX = 64 << 20
 
+Hearers = dict[Topic, set[NodeId]]
+
 OWN = "ordering/"  # a timer with this before its name is the ordering's
 
 
@@ -78,6 +80,11 @@ class Overlay(Machine):
     def __init__(self, place: Place) -> None:
         super().__init__(place)
         self.above: Above = Outlet(self.outbox)
+
+    @classmethod
+    def hearers(cls, standing: Mapping[Topic, tuple[NodeId, ...]], seed: int, size: int) -> Hearers | None:
+        """By topic, which nodes must be told who has subscribed since before the run; None: all of them."""
+        return None
 
     @classmethod
     def gives_with(cls, options: Mapping[str, int]) -> frozenset[str]:

@@ -44,12 +44,18 @@ class Host:
         self.begin()
 
     def begin(self) -> None:
-        for topic, members in self.plan.standing.items():
-            if not self.scenario.subscriptions.announce:
-                for node, machine in enumerate(self.machines):
-                    self.carry_out(node, machine.step(0, Standing(topic, members)))
+        if not self.scenario.subscriptions.announce:
+            self.tell_who_stands()
         for number, (at, node, event) in enumerate(self.plan.actions):
             self.calendar.push(at, (node, APPLICATION, 0, number, event, b""))
+
+    def tell_who_stands(self) -> None:
+        standing, scenario = self.plan.standing, self.scenario
+        everybody = range(len(self.machines))
+        hearers = protocols.hearers(scenario.stack.overlay, standing, scenario.seed, scenario.nodes.count)
+        for topic, members in standing.items():
+            for node in everybody if hearers is None else sorted(hearers[topic]):
+                self.carry_out(node, self.machines[node].step(0, Standing(topic, members)))
 
     def run(self, progress: Progress | None = None) -> Trace:
         """Work everything off, until nothing is left or the scenario ends."""

@@ -16,20 +16,21 @@ Departs:  D1-D5 in docs/protocols/damulticast.md: the start of a search, letting
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from functools import lru_cache, partial
 from typing import ClassVar
 
 from trellis import draw
 from trellis.errors import UnexpectedEvent
 from trellis.events import Cycle, Timeout
 from trellis.machine import Place
-from trellis.protocols.layers import CRASHES, GAPLESS, START_CUT, Overlay
+from trellis.protocols.layers import CRASHES, GAPLESS, START_CUT, Hearers, Overlay
 from trellis.protocols.overlays.damulticast_group import IN, JOINING, LEAVING, Group, Uplink
 from trellis.protocols.overlays.damulticast_packets import Ask, Digest, Found, Holdings, Refill, Search, Start, Stray
 from trellis.protocols.overlays.damulticast_repair import Comparison
 from trellis.protocols.overlays.damulticast_search import Bootstrap
 from trellis.protocols.overlays.gossip import Gossip, Members, chance
 from trellis.protocols.parts.company import ANCHORS, Company, Entry, anchors_of
-from trellis.protocols.parts.directory import LISTED, WAITING
+from trellis.protocols.parts.directory import LISTED, WAITING, places_of
 from trellis.protocols.parts.hierarchy import Hierarchy
 from trellis.protocols.parts.reach import Reach
 from trellis.words import Message, MessageId, NodeId, Packet, Topic, Vector
@@ -77,6 +78,21 @@ class DaMulticast(Overlay):
         self.turns = 1  # counts what I joined
         self.armed = False
         self.standing: dict[Topic, Members] = {}  # from before the run, until the first event
+
+    @classmethod
+    def hearers(cls, standing: Mapping[Topic, Members], seed: int, size: int) -> Hearers:
+        """Its members, those of the groups next below, and the nodes that remember it or an empty topic above it."""
+        tree, reach = Hierarchy(), Reach(range(size))
+        places = lru_cache(maxsize=None)(partial(places_of, seed, size=size, reach=reach))
+        found: Hearers = {topic: {*members, *places(topic)} for topic, members in standing.items()}
+        for topic, members in standing.items():
+            for branch in tree.direct(topic):
+                for above in (branch, *tree.above(branch)):
+                    if above in standing:
+                        found[above].update(members)
+                        break
+                    found[topic].update(places(above))
+        return found
 
     @classmethod
     def gives_with(cls, options: Mapping[str, int]) -> frozenset[str]:
@@ -216,7 +232,7 @@ class DaMulticast(Overlay):
         group.agreed = self.round
 
     def agree_above(self, uplink: Uplink) -> None:
-        uplink.agreed = self.round
+        uplink.agreed, uplink.agreed_on = self.round, self.comparison.account.changes
 
     def group_for(self, sender: NodeId, topic: Topic) -> Group | None:
         """My group of this topic; if I am not in it, the sender is told."""
@@ -380,12 +396,15 @@ class DaMulticast(Overlay):
 
     def remember(self, topic: Topic, standing: dict[Topic, Members]) -> None:
         """I may be one of those who remember it, or an empty topic above it."""
-        bootstrap, key = self.bootstrap, draw.key_of(topic)
-        few = draw.few(self.place.seed, draw.PLACE, standing[topic], LISTED, -1, self.me, key)
-        if self.me in bootstrap.places_of(topic):
-            for node in few:
-                bootstrap.directory.enrol(topic, Entry(node, 0, 1), self.round)
+        directory, places = self.bootstrap.directory, self.bootstrap.places_of
+        if self.me in places(topic):
+            for entry in self.some_of(topic, standing[topic], LISTED):
+                directory.enrol(topic, entry, self.round)
         for above in self.tree.above(topic):
-            if above not in standing and self.me in bootstrap.places_of(above):
-                for node in few[:WAITING]:
-                    bootstrap.directory.wait(above, topic, Entry(node, 0, 1), self.round)
+            if above not in standing and self.me in places(above):
+                for entry in self.some_of(topic, standing[topic], WAITING):
+                    directory.wait(above, topic, entry, self.round)
+
+    def some_of(self, topic: Topic, members: Members, count: int) -> list[Entry]:
+        some = draw.few(self.place.seed, draw.PLACE, members, count, -1, self.me, draw.key_of(topic))
+        return [Entry(node, 0, 1) for node in some]

@@ -29,6 +29,7 @@ class Uplink(Roll):
         self.topic: Topic | None = None  # whose processes they are
         self.former: dict[Topic, dict[NodeId, None]] = {}  # groups that I let go of when all that I have is there
         self.agreed = -1  # in which round somebody there had what I have
+        self.agreed_on = -1  # and after how many changes of it
 
     @property
     def branch(self) -> Topic:
@@ -51,7 +52,7 @@ class Uplink(Roll):
         ):
             if self.topic is not None and self.known:
                 self.former[self.topic] = dict.fromkeys(self.known)
-            self.topic, self.known, self.agreed = topic, {}, -1
+            self.topic, self.known, self.agreed, self.agreed_on = topic, {}, -1, -1
         if topic == self.topic:
             self.hear_all(told)
             self.close_if_empty()

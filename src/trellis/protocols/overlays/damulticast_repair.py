@@ -29,6 +29,7 @@ BATCH = 256  # messages of one answer, and their bytes
 BYTES_MAX = 1 << 19
 REFUSALS = 5  # processes that cannot help, before what is missing is given up; fewer if there are not so many
 WAIT = 8  # and rounds
+IDLE = 8  # rounds after which a process is asked again that had all, though nothing is new
 MOURNING = 32  # rounds until what died with a former life of its source is given up
 
 
@@ -93,7 +94,8 @@ class Comparison:
             self.compare(list(nodes)[number % len(nodes)], group, up=True)
         word = draw.draw(overlay.place.seed, draw.PARTNER, overlay.me, uplink.key, number, 1)
         wary = len(uplink.known) < overlay.tau or group.phase is LEAVING
-        if wary or draw.unit(word) * group.company.size() < overlay.g:
+        idle = uplink.agreed_on == self.account.changes and number % IDLE
+        if wary or (not idle and draw.unit(word) * group.company.size() < overlay.g):
             for node in uplink.drawn(1, draw.PARTNER, number):
                 self.compare(node, group, up=True)
 
