@@ -67,6 +67,15 @@ class Note(msgspec.Struct, frozen=True, gc=False):
     count: int = 1
 
 
+class Held(msgspec.Struct, frozen=True, gc=False):
+    """These messages of this node's application are also with somebody else: they do not die with it. Less than
+    `Settle`, for overlays that cannot know when all have them.
+    """
+
+    id: MessageId
+    count: int
+
+
 class Accuse(msgspec.Struct, frozen=True, gc=False):
     """Hold a node to be dead: close the link to it and tell the other machines `Suspect`. It may be alive."""
 
@@ -86,6 +95,7 @@ Effect = (
     | Deliver
     | Confirm
     | Settle
+    | Held
     | Gap
     | SetTimer
     | CancelTimer

@@ -166,7 +166,7 @@ class Node(Bus):
     def busy(self) -> bool:
         """Whether a stack still takes part in a topic."""
         overlays = map(self.host.overlay, self.host.machines)
-        return any(overlay.topics for overlay in overlays if overlay is not None)
+        return any(overlay.takes_part() for overlay in overlays if overlay is not None)
 
     def end(self, reason: str) -> None:
         self.running = False

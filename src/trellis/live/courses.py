@@ -20,6 +20,7 @@ from trellis.live.course import Course
 from trellis.live.frames import Order
 from trellis.live.outgoing import Outgoing
 from trellis.live.subscription import Batch, Budget, Gap, Subscription
+from trellis.protocols import live_stack
 from trellis.words import Message, MessageId, NodeId, Topic
 
 if TYPE_CHECKING:
@@ -95,7 +96,7 @@ class Courses(dict[Topic, Course]):
             host = self.node.host
             course = self[topic] = Course(topic, order, host.stack(order))
             if host.journal is not None:
-                host.journal.ordered(topic, order)
+                host.journal.ordered(topic, live_stack(order)[1])
             host.record("subscribe", host.clock.read(), host.life(topic))
             host.feed(course.stack, events.Subscribe(topic))
         return course

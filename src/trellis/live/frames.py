@@ -17,11 +17,11 @@ from msgspec import Meta
 
 from trellis.live.addresses import Address
 from trellis.live.places import MEMBERS_MAX, TOLD_MAX, Lot, Member, Vacancy
-from trellis.protocols.overlays import vcube_packets
+from trellis.protocols.overlays import damulticast_packets, vcube_packets
 from trellis.protocols.parts import desk_packets, detector
 from trellis.words import EXACT, LENGTH_MAX, Count, Incarnation, NodeId, Packet, Payload, Seq, Time, Topic
 
-VERSION = 2
+VERSION = 3
 FRAME_MAX = LENGTH_MAX  # bytes of header and body together
 STRANGER_MAX = 4096  # the same, until the link is accepted
 BUNDLE_MAX = 1 << 19  # bytes of one block that may be published: the header of a full barrier fits beside it
@@ -38,7 +38,7 @@ Text = Annotated[str, Meta(max_length=1024)]  # for people; cut by `said`
 if TYPE_CHECKING:
     Travelling = Packet
 else:
-    Travelling = reduce(or_, (*vcube_packets.WIRE, *desk_packets.WIRE, *detector.WIRE))
+    Travelling = reduce(or_, (*vcube_packets.WIRE, *damulticast_packets.WIRE, *desk_packets.WIRE, *detector.WIRE))
 
 
 class Frame(msgspec.Struct, frozen=True, gc=False, array_like=True, forbid_unknown_fields=True):

@@ -47,7 +47,7 @@ class Gauges(Collector):
     async def read(self) -> list[Metric]:
         node, tally = self.node, self.node.host.tally
         courses = list(node.courses.values())
-        topics = [overlay.topics.get(c.topic) for c in courses if (overlay := node.host.overlay(c.stack))]
+        waves = [overlay.under_way(c.topic) for c in courses if (overlay := node.host.overlay(c.stack))]
         members = node.members.roster.present()
         readers = {reader for course in courses for reader in course.readers}  # of several topics, or of one
         who = InfoMetricFamily("trellis_node", "Who this is.")
@@ -79,7 +79,7 @@ class Gauges(Collector):
             GaugeMetricFamily(
                 "trellis_waves_under_way",
                 "Waves of this node that are not answered yet.",
-                sum(len(topic.outstanding) for topic in topics if topic is not None),
+                sum(waves),
             ),
             GaugeMetricFamily(
                 "trellis_messages_unsettled",

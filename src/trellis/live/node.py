@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Protocol
 
 from trellis import protocols
-from trellis.effects import Accuse, CancelTimer, Confirm, Deliver, Effect, Gap, Keep, Note, Send, SetTimer, Settle
+from trellis.effects import Accuse, CancelTimer, Confirm, Deliver, Effect, Gap, Held, Keep, Note, Send, SetTimer, Settle
 from trellis.errors import LocalProtocolError, TrellisError, UnexpectedEvent
 from trellis.events import Event, Kept, Receive, Restore, Suspect, Timeout
 from trellis.live.clock import Clock, lapse_us
@@ -26,7 +26,7 @@ from trellis.live.state import State
 from trellis.live.tally import Tally
 from trellis.machine import Machine, Place
 from trellis.protocols.layers import HELD_MAX
-from trellis.protocols.overlays.vcube_packets import Sub, check
+from trellis.protocols.overlays import damulticast_packets, vcube_packets
 from trellis.protocols.parts.detector import Detector
 from trellis.words import BARRIER_MAX, Message, MessageId, NodeId, Packet, Topic
 
@@ -34,8 +34,10 @@ if TYPE_CHECKING:
     from trellis.live.record import Journal  # brings Arrow and NumPy with it, for those who write a trace
 
 DETECTOR = "detector"
-OVERLAY = "vcube"
-OPTIONS = {"window": 128, "batch": 4096, "repair": 250_000, "keep": 100_000}  # of the overlay; times in microseconds
+OPTIONS = {  # of the overlays; times in microseconds
+    "vcube": {"window": 128, "batch": 4096, "repair": 250_000, "keep": 100_000},
+    "damulticast": {"period": 200_000, "keep": 100_000},
+}
 
 AT_DESKS = {"desks": 3, "copies": 3, "grows": 1, "retry": 250_000, "lease": 60_000_000}
 ORDERING_OPTIONS = {"total": AT_DESKS, "total-causal": AT_DESKS}
@@ -95,14 +97,15 @@ class Host:
         self.timers: dict[tuple[str, str], asyncio.TimerHandle] = {}
         self.machines: dict[str, Machine] = {DETECTOR: Detector(self.place)}
 
-    def stack(self, ordering: str) -> str:
+    def stack(self, order: str) -> str:
         """The name of the machine that keeps this order. It is made when it is first asked for."""
-        name = f"{OVERLAY}/{ordering}"
+        overlay, ordering = protocols.live_stack(order)
+        name = f"{overlay}/{ordering}"
         if name not in self.machines:
-            options = OPTIONS | ORDERING_OPTIONS.get(ordering, {})
+            options = OPTIONS[overlay] | ORDERING_OPTIONS.get(ordering, {})
             if ordering in protocols.MANNERS:
                 options |= self.hasty
-            self.machines[name] = protocols.build(OVERLAY, ordering, self.place, options)
+            self.machines[name] = protocols.build(overlay, ordering, self.place, options)
             kept = self.keeping.of(name) if self.keeping is not None else {}
             if kept:
                 self.feed(name, Kept(kept))
@@ -127,16 +130,16 @@ class Host:
         """A packet came over a link. A stack that nobody here uses yet must answer, too: every node has a say."""
         self.clock.hear(at)
         if name not in self.machines:
-            overlay, _, ordering = name.partition("/")
-            if overlay != OVERLAY or ordering not in protocols.LIVE_ORDERS:
+            order = name.removeprefix(f"{protocols.LIVE_OVERLAY}/")
+            if order not in protocols.LIVE_ORDERS:
                 raise OutOfPlace(f"stack {name!r}: this node has no such machine")
-            self.stack(ordering)
+            self.stack(order)
         if packet.messages:
-            check(packet)
+            (damulticast_packets if type(packet) in damulticast_packets.WIRE else vcube_packets).check(packet)
         now = self.clock.read()
         if self.journal is not None and name != DETECTOR:
             self.journal.received(now, packet, sender)
-        if type(packet) is Sub:
+        if type(packet) is vcube_packets.Sub:
             self.application.joining(packet.id.source, packet.id.topic, name)
         self.carry_out(name, now, self.machines[name].step(lapse_us(), Receive(sender, packet)))
 
@@ -182,6 +185,8 @@ class Host:
                 case Settle():
                     tally.settled += effect.count
                     self.record("settle", now, effect.id, effect.count)
+                    application.settled(effect.id, effect.count)
+                case Held():
                     application.settled(effect.id, effect.count)
                 case Confirm():
                     self.record("confirm", now, self.life(effect.topic))

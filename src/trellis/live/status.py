@@ -40,13 +40,12 @@ def queued(node: Node, place: int) -> int:
 def topic_report(node: Node, topic: str) -> dict[str, Any]:
     course = node.courses[topic]
     overlay = node.host.overlay(course.stack)
-    state = overlay.topics.get(topic) if overlay is not None else None
     return {
         "topic": topic,
         "order": course.order,
-        "subscribers": sorted({*state.view.members, node.place}) if state is not None else [],
+        "subscribers": sorted({*overlay.others_in(topic), node.place}) if overlay is not None else [],
         "readers": len(course.readers),
         "reader_messages_waiting": sum(reader.messages_of.get(topic, 0) for reader in course.readers),
-        "waves_under_way": len(state.outstanding) if state is not None else 0,
+        "waves_under_way": overlay.under_way(topic) if overlay is not None else 0,
         "messages_unsettled": course.outgoing.messages,
     }

@@ -64,7 +64,18 @@ MANNERS: dict[str, type[Ordering]] = {
 }
 
 # What a program may ask a live node for; the others are there to be measured against.
-LIVE_ORDERS = ("unordered", "fifo", "causal", "total", "total-causal")
+# An order alone is kept over the overlay of LIVE_OVERLAY; over another one it is asked for as `overlay/order`.
+LIVE_OVERLAY = "vcube"
+LIVE_ORDERS = (
+    "unordered",
+    "fifo",
+    "causal",
+    "total",
+    "total-causal",
+    "damulticast/unordered",
+    "damulticast/fifo",
+    "damulticast/causal",
+)
 
 # Printed algorithms whose overlay and order cannot be taken apart: they bring their own orders.
 WHOLE: dict[str, type[VCubePrinted]] = {
@@ -79,6 +90,12 @@ def build(overlay: str, ordering: str, place: Place, options: Mapping[str, int] 
         return WHOLE[overlay](place, ordering)
     above, below = kept_by(ordering, given), LAYERED[overlay]
     return Stack(above(place, **taken(above, given)), below(place, **taken(below, given)))
+
+
+def live_stack(order: str) -> tuple[str, str]:
+    """The overlay and the ordering that stand for one of LIVE_ORDERS."""
+    overlay, _, ordering = order.rpartition("/")
+    return overlay or LIVE_OVERLAY, ordering
 
 
 def kept_by(ordering: str, given: Mapping[str, int]) -> type[Ordering]:

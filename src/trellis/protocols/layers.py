@@ -147,6 +147,18 @@ class Overlay(Machine):
     def come_back(self, topic: Topic) -> None:
         """I want it again, while leaving. For overlays that need not have left first."""
 
+    def takes_part(self) -> bool:
+        """Whether others rely on it in any topic: then the node had better not stop now."""
+        return False
+
+    def others_in(self, topic: Topic) -> list[NodeId]:
+        """Subscribers of a topic that this node knows, for people to look at."""
+        return []
+
+    def under_way(self, topic: Topic) -> int:
+        """What it has sent and waits for, for people to look at."""
+        return 0
+
     def look_again(self, topic: Topic) -> None:
         """I lack something that must exist. For overlays that can bring a message again."""
 

@@ -10,7 +10,7 @@ import gc
 from collections.abc import Callable, Iterable
 
 from trellis import protocols
-from trellis.effects import CancelTimer, Confirm, Deliver, Effect, Gap, Keep, Note, Send, SetTimer, Settle
+from trellis.effects import CancelTimer, Confirm, Deliver, Effect, Gap, Held, Keep, Note, Send, SetTimer, Settle
 from trellis.errors import AlreadySubscribed, NotSubscribed, UnexpectedEvent
 from trellis.events import Event, Publish, Receive, Standing, Subscribe, Timeout, Unsubscribe
 from trellis.machine import Machine, Place
@@ -149,6 +149,8 @@ class Host:
                 self.timers.pop((node, effect.name), None)
             case Keep():
                 self.write_down(node, effect)
+            case Held():
+                pass  # a promise to the application alone: no row
             case _:
                 raise UnexpectedEvent(self, effect)
 

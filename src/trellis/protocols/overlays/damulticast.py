@@ -20,6 +20,7 @@ from functools import lru_cache, partial
 from typing import ClassVar
 
 from trellis import draw
+from trellis.effects import Held
 from trellis.errors import UnexpectedEvent
 from trellis.events import Cycle, Timeout
 from trellis.machine import Place
@@ -113,6 +114,8 @@ class DaMulticast(Overlay):
             self.bootstrap.begin_round(group, self.round)
             if group.phase is IN or (group.phase is LEAVING and group.silent < 0):
                 self.comparison.begin_round(group, self.round)
+            if group.unheld and self.is_alone(group):
+                self.hold(group)
             if group.phase is LEAVING:
                 self.depart_if_forgotten(group)
         if self.lives:
@@ -230,9 +233,21 @@ class DaMulticast(Overlay):
     def agree(self, group: Group) -> None:
         """A fellow has what I have."""
         group.agreed = self.round
+        self.hold(group)
 
-    def agree_above(self, uplink: Uplink) -> None:
+    def hold(self, group: Group) -> None:
+        """What I said is with somebody else, too, or there is nobody else."""
+        for message in group.unheld:
+            self.outbox.append(Held(message.id, message.count))
+        group.unheld.clear()
+
+    def is_alone(self, group: Group) -> bool:
+        return not group.company.known and not any(uplink.known for uplink in group.uplinks)
+
+    def agree_above(self, group: Group, uplink: Uplink) -> None:
         uplink.agreed, uplink.agreed_on = self.round, self.comparison.account.changes
+        if not group.company.known:
+            self.hold(group)
 
     def group_for(self, sender: NodeId, topic: Topic) -> Group | None:
         """My group of this topic; if I am not in it, the sender is told."""
@@ -271,8 +286,10 @@ class DaMulticast(Overlay):
 
     def spread(self, message: Message) -> None:
         self.settle_standing()
+        group = self.groups[message.id.topic]
         self.comparison.add(message)
-        self.pass_on(message, self.groups[message.id.topic])
+        group.unheld.append(message)
+        self.pass_on(message, group)
 
     def pass_on(self, message: Message, group: Group) -> None:
         """Infect, and die."""
@@ -343,6 +360,15 @@ class DaMulticast(Overlay):
     def id_of(self, group: Topic) -> MessageId:
         """For a packet that is about a group, not about a message."""
         return MessageId(self.origin, group, 0)
+
+    # For hosts
+
+    def takes_part(self) -> bool:
+        return any(group.phase is not LEAVING or not self.is_safe(group) for group in self.groups.values())
+
+    def others_in(self, topic: Topic) -> list[NodeId]:
+        group = self.groups.get(topic)
+        return sorted(group.company.known) if group is not None else []
 
     # Crashes
 

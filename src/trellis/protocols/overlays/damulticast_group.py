@@ -13,7 +13,7 @@ from collections.abc import Iterable
 
 from trellis.machine import Place
 from trellis.protocols.parts.company import Company, Entry, Roll
-from trellis.words import MessageId, NodeId, Topic, Vector, merge
+from trellis.words import Message, MessageId, NodeId, Topic, Vector, merge
 
 JOINING, IN, LEAVING = "joining", "in", "leaving"
 PASSED_MAX = 4096
@@ -91,6 +91,7 @@ class Group:
         self.phase = JOINING
         self.company = company
         self.uplinks = uplinks
+        self.unheld: list[Message] = []  # mine, that nobody else has for certain
         self.passed: dict[MessageId, None] = {}  # lately, by me
         self.agreed = -1  # in which round a fellow had what I have
         self.left = -1  # in which round I began to leave

@@ -176,7 +176,7 @@ class Comparison:
                 else:
                     uplink.hear(digest.me)
                     if agrees:
-                        self.overlay.agree_above(uplink)
+                        self.overlay.agree_above(group, uplink)
                 uplink.hear_all(digest.fellows)
 
     def tell(self, to: NodeId, about: Topic, group: Group, up: bool, reply: bool) -> None:

@@ -177,6 +177,17 @@ class VCube(Changes):
         self.above.arrive(message)
         return True
 
+    def takes_part(self) -> bool:
+        return bool(self.topics)
+
+    def others_in(self, topic: Topic) -> list[NodeId]:
+        state = self.topics.get(topic)
+        return sorted(state.view.members) if state is not None else []
+
+    def under_way(self, topic: Topic) -> int:
+        state = self.topics.get(topic)
+        return len(state.outstanding) if state is not None else 0
+
     def look_again(self, topic: Topic) -> None:
         self.repair.stir(topic)
 
