@@ -8,6 +8,7 @@ from typing import Any
 
 import msgspec
 import pytest
+from groves import SIZES, checked, grown, interested, nodes_with
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -18,22 +19,10 @@ from trellis.events import Standing
 from trellis.machine import Place
 from trellis.protocols.overlays.damulticast_printed import DaMulticastPrinted
 from trellis.protocols.overlays.gossip import GossipMulticast, fanout_of
-from trellis.protocols.parts.hierarchy import Hierarchy
-from trellis.scenario.load import check, from_mapping
 from trellis.scenario.model import Scenario
-from trellis.sim import Run, run
+from trellis.sim import run
 
 OVERLAYS = ["damulticast-printed", "gossip-broadcast", "gossip-multicast", "gossip-hierarchical"]
-SIZES = {".": 10, ".a": 100, ".a.b": 1000}
-
-
-def grown(sizes: dict[str, int]) -> dict[str, list[int]]:
-    """Members of each topic, one after the other."""
-    members: dict[str, list[int]] = {}
-    for topic, size in sizes.items():
-        first = sum(map(len, members.values()))
-        members[topic] = list(range(first, first + size))
-    return members
 
 
 def world(overlay: str, members: dict[str, list[int]], topic: str, seed: int = 0, **more: Any) -> Scenario:
@@ -51,21 +40,6 @@ def world(overlay: str, members: dict[str, list[int]], topic: str, seed: int = 0
     if "stillborn" in more:
         raw["faults"] = {"stillborn": more["stillborn"]}
     return checked(raw)
-
-
-def checked(raw: dict[str, Any]) -> Scenario:
-    scenario = from_mapping(raw)
-    check(scenario)
-    return scenario
-
-
-def interested(members: dict[str, list[int]], topic: str) -> set[int]:
-    tree = Hierarchy()
-    return {node for mine, nodes in members.items() if tree.reaches(mine, topic) for node in nodes}
-
-
-def nodes_with(found: Run, *kinds: str) -> list[int]:
-    return [row.node for row in found.trace.rows() if row.kind in kinds]
 
 
 # Nobody gets what it did not ask for.

@@ -102,6 +102,7 @@ class Group:
         self.asked: dict[NodeId, int] = {}  # who should tell me a start cut, and how often I asked
         self.asked_of: dict[NodeId, Topic] = {}  # as a process of which group
         self.unready: dict[NodeId, None] = {}  # fellows that are joining themselves
+        self.waits = 0  # how often all of them were
         self.cuts: dict[Topic, Vector] = {}
 
     def pass_once(self, id: MessageId) -> bool:

@@ -26,6 +26,9 @@ if TYPE_CHECKING:
 
 PATIENCE = 4  # rounds until what is not answered is asked again
 TRIES = 4  # and how often, before whoever was asked is taken for dead
+ASKED = 4  # fellows that a joiner asks at once: some of them may be joining as well
+UNREADY_MAX = 8  # if so many are, it asks no more
+WAITS_MAX = 1  # and how often it lets them go first
 SPREAD = 3  # to how many a search is passed on
 REFRESH = 8  # rounds in which g processes of a group say again that they are there
 
@@ -185,11 +188,13 @@ class Bootstrap:
             return
         fellows = group.company.by_luck()
         others = [node for node in fellows if node not in group.unready]
-        if others:
-            self.ask_for_start(group, others[0], group.topic)
-        elif fellows and min(fellows) < self.overlay.me:
+        if others and len(group.unready) < UNREADY_MAX:
+            for node in {min(others): None, **dict.fromkeys(others[:ASKED])}:
+                self.ask_for_start(group, node, group.topic)
+        elif fellows and min(fellows) < self.overlay.me and group.waits < WAITS_MAX:
+            group.waits += 1
             group.unready.clear()  # they join as I do: those before me go first. I ask again in a while
-            group.asked = dict.fromkeys(fellows[:1], 0)
+            group.asked = {min(fellows): 0}
         elif sources := self.around(group):
             for node, of in sources.items():
                 self.ask_for_start(group, node, of)

@@ -119,9 +119,9 @@ class Roll:
         self.known.pop(node, None)
 
     def told_of(self, nodes: Iterable[NodeId]) -> tuple[Entry, ...]:
-        """What I say of these to others."""
-        found = ((node, self.known[node]) for node in nodes)
-        return tuple(Entry(n, k.incarnation, k.turn, min(AGE_MAX, self.round - k.heard)) for n, k in found)
+        """What I say of these to others. On its way it grows older by a round: else a name might never be forgotten."""
+        found, now = ((node, self.known[node]) for node in nodes), self.round + 1
+        return tuple(Entry(n, k.incarnation, k.turn, min(AGE_MAX, now - k.heard)) for n, k in found)
 
     def by_luck(self) -> list[NodeId]:
         known = self.known
