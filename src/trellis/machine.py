@@ -18,6 +18,13 @@ from trellis.events import Event
 from trellis.words import Message, MessageId, NodeId, Origin, Packet, Time, Topic
 
 
+class About(msgspec.Struct, frozen=True, gc=False):
+    """What everybody knows of one topic before the first event."""
+
+    supers: tuple[Topic, ...] = ()  # that include it, beside that of its name
+    options: dict[str, int] = {}  # of the overlay, where this topic has others
+
+
 class Place(msgspec.Struct, frozen=True, gc=False):
     """Where a machine stands: what it may know of the world before the first event."""
 
@@ -27,6 +34,7 @@ class Place(msgspec.Struct, frozen=True, gc=False):
     seed: int = 0  # for draws of protocols that are random by design
     alone: bool = False  # it knows of nobody yet, and is told by `Restore` who is there
     pristine: bool = True  # the place was never somebody else's: what this node did not write down never was
+    topics: dict[Topic, About] = {}  # those of which there is something to know; the same for everybody
     barrier_max: int = 0  # how many predecessors a message may name where its packets travel; 0: any number
 
 

@@ -99,7 +99,7 @@ def test_processes_that_find_each_other_while_it_runs_know_few_and_miss_nothing(
         for topic, group in machine.overlay.groups.items():
             size = group.company.size()
             sizes.append(size / len(members[topic]))
-            assert group.entries() <= group.company.fanout(size) + machine.overlay.z + ANCHORS
+            assert group.entries() <= group.company.fanout(size) + group.with_.z + ANCHORS
             assert topic == "." or group.uplinks[0].topic == {".a.b": ".a", ".a": "."}[topic]
     assert 0.5 < sum(sizes) / len(sizes) < 1.6, "they know about how many they are"
 
@@ -134,3 +134,58 @@ def test_rounds_need_a_beginning_and_an_end(change: dict[str, Any], complaint: s
     changed = {key: value for key, value in {**raw, **change}.items() if value is not None}
     with pytest.raises(ScenarioError, match=complaint):
         checked(changed)
+
+
+def test_a_topic_may_have_several_supertopics_and_parameters_of_its_own() -> None:
+    members = {".": [0], ".news": [1, 2], ".digest": [3, 4], ".news.space": [5, 6, 7], ".other": [8]}
+    raw = {
+        "name": "joints",
+        "seed": 4,
+        "end": 30,
+        "stack": {"overlay": "damulticast", "ordering": "causal"},
+        "nodes": {"count": 9},
+        "subscriptions": {"kind": "explicit", "members": members},
+        "workload": {"kind": "explicit", "messages": [{"at": 1, "node": 5, "topic": ".news.space"}]},
+        "network": {"kind": "cycles", "loss": 0.2},
+        "topics": {".news.space": {"supers": [".digest"], "z": 2, "c": 9}, ".news": {"g": 1}},
+    }
+    scenario = checked(raw)
+    host = host_of(scenario)(scenario)
+    trace = host.run()
+    heard = {row.node for row in trace.rows() if row.kind == "deliver"}
+    assert heard == {0, 1, 2, 3, 4, 5, 6, 7}, "by both ways, and each of them once"
+    assert len([row for row in trace.rows() if row.kind == "deliver"]) == 8
+    machine = host.machines[5]
+    assert isinstance(machine, Stack)
+    assert isinstance(machine.overlay, DaMulticast)
+    group = machine.overlay.groups[".news.space"]
+    assert [(uplink.topic, sorted(uplink.known)) for uplink in group.uplinks] == [
+        (".news", [1, 2]),
+        (".digest", [3, 4]),
+    ]
+    assert (group.with_.z, group.with_.c, group.with_.g) == (2, 9, 5)
+
+
+@pytest.mark.parametrize(
+    ("topics", "complaint"),
+    [
+        ({"flat": {"c": 1}}, "only a topic of a tree"),
+        ({".a": {"supers": [".a.b"]}}, "cannot include it"),
+        ({".a": {"supers": ["flat"]}}, "only a topic of the tree has supertopics"),
+        ({".a": {"window": 1}}, "no such key"),
+    ],
+)
+def test_what_is_said_of_topics_must_make_sense(topics: dict[str, Any], complaint: str) -> None:
+    raw = {
+        "name": "topics",
+        "seed": 1,
+        "end": 10,
+        "stack": {"overlay": "damulticast", "ordering": "unordered"},
+        "nodes": {"count": 2},
+        "subscriptions": {"kind": "explicit", "members": {".": [0, 1]}},
+        "workload": {"kind": "explicit", "messages": [{"at": 0, "node": 0, "topic": "."}]},
+        "network": {"kind": "cycles"},
+        "topics": topics,
+    }
+    with pytest.raises(ScenarioError, match=complaint):
+        checked(raw)

@@ -166,5 +166,5 @@ def entries(host: Host) -> list[tuple[int, int]]:
         if isinstance(overlay, DaMulticast):
             for group in overlay.groups.values():
                 fanout = group.company.fanout(group.company.size())
-                found.append((group.entries(), fanout + len(group.uplinks) * overlay.z + ANCHORS))
+                found.append((group.entries(), fanout + len(group.uplinks) * group.with_.z + ANCHORS))
     return found

@@ -123,9 +123,9 @@ def needs_fifo_links(overlay: str, ordering: str) -> str:
     return f"ordering {ordering!r}" if ORDERINGS[ordering].fifo_links else ""
 
 
-def hearers(overlay: str, standing: Mapping[Topic, tuple[NodeId, ...]], seed: int, size: int) -> Hearers | None:
+def hearers(overlay: str, standing: Mapping[Topic, tuple[NodeId, ...]], place: Place) -> Hearers | None:
     """Which nodes a host tells of the subscriptions from before the run; None: all of them."""
-    return LAYERED[overlay].hearers(standing, seed, size) if overlay in LAYERED else None
+    return LAYERED[overlay].hearers(standing, place) if overlay in LAYERED else None
 
 
 def never_rests(overlay: str) -> bool:

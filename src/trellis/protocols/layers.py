@@ -82,7 +82,7 @@ class Overlay(Machine):
         self.above: Above = Outlet(self.outbox)
 
     @classmethod
-    def hearers(cls, standing: Mapping[Topic, tuple[NodeId, ...]], seed: int, size: int) -> Hearers | None:
+    def hearers(cls, standing: Mapping[Topic, tuple[NodeId, ...]], place: Place) -> Hearers | None:
         """By topic, which nodes must be told who has subscribed since before the run; None: all of them."""
         return None
 

@@ -19,7 +19,8 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin
 import msgspec
 
 from trellis import draw, protocols
-from trellis.errors import ScenarioError
+from trellis.errors import LocalProtocolError, ScenarioError
+from trellis.protocols.parts.hierarchy import Hierarchy, in_tree
 from trellis.scenario.model import (
     NAME_BYTES_MAX,
     TIME_MAX,
@@ -147,6 +148,7 @@ def check(scenario: Scenario) -> None:
         raise ScenarioError(
             f"stack.brokers = {scenario.stack.brokers}: there are only {count} nodes; use at most {count}"
         )
+    check_topics(scenario)
     check_rounds(scenario)
     check_loss(scenario)
     check_faults(scenario)
@@ -198,6 +200,19 @@ def somebody_moves(told: Subscriptions) -> bool:
     if isinstance(told, Explicit):
         return told.announce or bool(told.changes)
     return told.announce or not isinstance(told, Fraction | Popular)
+
+
+def check_topics(scenario: Scenario) -> None:
+    """What is special about topics must make one hierarchy, and be of this overlay."""
+    for topic, about in scenario.about_topics().items():
+        for name in about.options:
+            protocols.check(scenario.stack.overlay, scenario.stack.ordering, {name: about.options[name]})
+        if not in_tree(topic):
+            raise ScenarioError(f"topics.{shown(topic)}: only a topic of a tree is special; write .{topic}")
+    try:
+        Hierarchy({topic: about.supers for topic, about in scenario.about_topics().items() if about.supers})
+    except LocalProtocolError as error:
+        raise ScenarioError(f"topics: {error}") from None
 
 
 def check_rounds(scenario: Scenario) -> None:

@@ -12,6 +12,7 @@ from typing import Annotated, Literal
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
+from trellis.machine import About
 from trellis.words import Time, Topic
 
 TIME_MAX = 1 << 40  # of one key; a trace has 63 bits, so eight million of the longest waits can follow each other
@@ -63,6 +64,21 @@ class StackSpec(Section, frozen=True):
 
     def options(self) -> dict[str, int]:
         given = {name: getattr(self, name) for name in self.__struct_fields__ if name not in ("overlay", "ordering")}
+        return {name: value for name, value in given.items() if isinstance(value, int)}
+
+
+class TopicSpec(Section, frozen=True):
+    """What is special about one topic of a tree."""
+
+    supers: list[Name] = []  # topics that include it, beside that of its name
+    c: Moment | UnsetType = UNSET  # damulticast: as in the stack, for this topic
+    g: Count | UnsetType = UNSET
+    a: Count | UnsetType = UNSET
+    z: Count | UnsetType = UNSET
+    tau: Count | UnsetType = UNSET
+
+    def options(self) -> dict[str, int]:
+        given = {name: getattr(self, name) for name in self.__struct_fields__ if name != "supers"}
         return {name: value for name, value in given.items() if isinstance(value, int)}
 
 
@@ -313,6 +329,11 @@ class Scenario(Section, frozen=True):
     network: Network
     end: Moment | None = None  # stop here; else when nothing is left to happen
     faults: Faults | UnsetType = UNSET  # unset: nothing fails
+    topics: dict[str, TopicSpec] | UnsetType = UNSET  # unset: topics include each other by their names alone
+
+    def about_topics(self) -> dict[Topic, About]:
+        """What a place may know of topics."""
+        return {topic: About(tuple(spec.supers), spec.options()) for topic, spec in sorted((self.topics or {}).items())}
 
     def fingerprint(self) -> str:
         """Of the content: the same scenario has the same one everywhere."""
@@ -379,6 +400,7 @@ __all__ = [
     "StackSpec",
     "Subscriptions",
     "Time",
+    "TopicSpec",
     "Topics",
     "Workload",
 ]

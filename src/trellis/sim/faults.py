@@ -270,7 +270,8 @@ class FaultyHost(Host):
 
     def build_again(self, node: NodeId) -> Machine:
         count = self.scenario.nodes.count
-        return self.build(Place(node, count, self.incarnations[node], self.scenario.seed, alone=True))
+        about = self.scenario.about_topics()
+        return self.build(Place(node, count, self.incarnations[node], self.scenario.seed, alone=True, topics=about))
 
     def stand_still(self, node: NodeId, span: Time) -> None:
         """Peers that notice before it goes on give it up, and let it in again after."""

@@ -52,7 +52,7 @@ class Host:
     def tell_who_stands(self) -> None:
         standing, scenario = self.plan.standing, self.scenario
         everybody = range(len(self.machines))
-        hearers = protocols.hearers(scenario.stack.overlay, standing, scenario.seed, scenario.nodes.count)
+        hearers = protocols.hearers(scenario.stack.overlay, standing, next(iter(places(scenario))))
         for topic, members in standing.items():
             for node in everybody if hearers is None else sorted(hearers[topic]):
                 self.carry_out(node, self.machines[node].step(0, Standing(topic, members)))
@@ -188,4 +188,5 @@ def builder(scenario: Scenario) -> BUILD:
 
 def places(scenario: Scenario) -> Iterable[Place]:
     count = scenario.nodes.count
-    return (Place(me, count, seed=scenario.seed) for me in range(count))
+    about = scenario.about_topics()
+    return (Place(me, count, seed=scenario.seed, topics=about) for me in range(count))

@@ -25,7 +25,7 @@ from trellis.errors import UnexpectedEvent
 from trellis.events import Cycle, Timeout
 from trellis.machine import Place
 from trellis.protocols.layers import CRASHES, GAPLESS, START_CUT, Hearers, Overlay
-from trellis.protocols.overlays.damulticast_group import IN, JOINING, LEAVING, Group, Uplink
+from trellis.protocols.overlays.damulticast_group import IN, JOINING, LEAVING, Group, Parameters, Uplink
 from trellis.protocols.overlays.damulticast_packets import Ask, Digest, Found, Holdings, Refill, Search, Start, Stray
 from trellis.protocols.overlays.damulticast_repair import Comparison
 from trellis.protocols.overlays.damulticast_search import Bootstrap
@@ -65,11 +65,11 @@ class DaMulticast(Overlay):
         self, place: Place, c: int, g: int, a: int, z: int, tau: int, repair: int, period: int, keep: int, hops: int
     ) -> None:
         super().__init__(place)
-        self.c, self.g, self.a, self.z, self.tau = c, g, a, z, tau
+        self.usual = Parameters(c, g, a, z, tau)
         self.repairs = bool(repair)
         self.period = period  # 0: the host says when a round begins
         self.wants_cycles = not period
-        self.tree = Hierarchy()
+        self.tree = Hierarchy.at(place)
         self.reach = Reach(range(place.me, place.me + 1) if place.alone else range(place.size))
         self.lives: dict[NodeId, int] = {}
         self.groups: dict[Topic, Group] = {}
@@ -81,10 +81,10 @@ class DaMulticast(Overlay):
         self.standing: dict[Topic, Members] = {}  # from before the run, until the first event
 
     @classmethod
-    def hearers(cls, standing: Mapping[Topic, Members], seed: int, size: int) -> Hearers:
+    def hearers(cls, standing: Mapping[Topic, Members], place: Place) -> Hearers:
         """Its members, those of the groups next below, and the nodes that remember it or an empty topic above it."""
-        tree, reach = Hierarchy(), Reach(range(size))
-        places = lru_cache(maxsize=None)(partial(places_of, seed, size=size, reach=reach))
+        tree, everybody = Hierarchy.at(place), Reach(range(place.size))
+        places = lru_cache(maxsize=None)(partial(places_of, place.seed, size=place.size, reach=everybody))
         found: Hearers = {topic: {*members, *places(topic)} for topic, members in standing.items()}
         for topic, members in standing.items():
             for branch in tree.direct(topic):
@@ -134,10 +134,16 @@ class DaMulticast(Overlay):
     def new_group(self, topic: Topic) -> Group:
         me = Entry(self.me, self.origin[1], self.turns)
         scopes = [(above, *self.tree.above(above)) for above in self.tree.direct(topic)]
-        uplinks = [Uplink(self.place, topic, scope, self.z, LIMIT) for scope in scopes]
-        group = self.groups[topic] = Group(topic, me, Company(self.place, topic, self.c, LIMIT), uplinks)
+        with_ = self.parameters(topic)
+        uplinks = [Uplink(self.place, topic, scope, with_.z, LIMIT) for scope in scopes]
+        group = Group(topic, me, with_, Company(self.place, topic, with_.c, LIMIT), uplinks)
+        self.groups[topic] = group
         group.begin_round(self.round)
         return group
+
+    def parameters(self, topic: Topic) -> Parameters:
+        about = self.place.topics.get(topic)
+        return self.usual._replace(**about.options) if about is not None else self.usual
 
     def join(self, topic: Topic) -> None:
         self.settle_standing()
@@ -302,10 +308,10 @@ class DaMulticast(Overlay):
         size = group.company.size()
         for uplink in group.uplinks:
             above = uplink.topic
-            if above is None or chance(self.place, draw.SELECTED, message, uplink.branch) * size >= self.g:
+            if above is None or chance(self.place, draw.SELECTED, message, uplink.branch) * size >= group.with_.g:
                 continue
             for peer in uplink.by_luck():
-                if chance(self.place, draw.SELECTED, message, uplink.branch, peer) * len(uplink.known) < self.a:
+                if chance(self.place, draw.SELECTED, message, uplink.branch, peer) * len(uplink.known) < group.with_.a:
                     yield peer, above
         for peer in group.company.table():
             yield peer, group.topic
@@ -416,7 +422,7 @@ class DaMulticast(Overlay):
         for uplink in group.uplinks:
             above = next((above for above in uplink.scope if above in standing), None)
             if above is not None:
-                some = draw.few(seed, draw.SUPERTABLE, standing[above], self.z, self.me, self.me, uplink.key)
+                some = draw.few(seed, draw.SUPERTABLE, standing[above], group.with_.z, self.me, self.me, uplink.key)
                 uplink.offer(above, [Entry(node, 0, 1) for node in some])
         self.comparison.begin(topic, {})
 

@@ -10,6 +10,7 @@ A group's life at one process:
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import NamedTuple
 
 from trellis.machine import Place
 from trellis.protocols.parts.company import Company, Entry, Roll
@@ -17,6 +18,16 @@ from trellis.words import Message, MessageId, NodeId, Topic, Vector, merge
 
 JOINING, IN, LEAVING = "joining", "in", "leaving"
 PASSED_MAX = 4096
+
+
+class Parameters(NamedTuple):
+    """Of one topic (sections 4.2 and 4.3)."""
+
+    c: int  # a process tells ln(S) + c others of its group
+    g: int  # so many of a group tell the group above
+    a: int  # each of them so many there
+    z: int  # of those it knows
+    tau: int  # knowing fewer, it asks in every round
 
 
 class Uplink(Roll):
@@ -85,8 +96,9 @@ class Uplink(Roll):
 class Group:
     """One topic that I subscribe to, and those who do as well."""
 
-    def __init__(self, topic: Topic, entry: Entry, company: Company, uplinks: list[Uplink]) -> None:
+    def __init__(self, topic: Topic, entry: Entry, with_: Parameters, company: Company, uplinks: list[Uplink]) -> None:
         self.topic = topic
+        self.with_ = with_
         self.me = entry
         self.phase = JOINING
         self.company = company

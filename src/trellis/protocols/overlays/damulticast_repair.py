@@ -93,9 +93,9 @@ class Comparison:
         for nodes in uplink.former.values():
             self.compare(list(nodes)[number % len(nodes)], group, up=True)
         word = draw.draw(overlay.place.seed, draw.PARTNER, overlay.me, uplink.key, number, 1)
-        wary = len(uplink.known) < overlay.tau or group.phase is LEAVING
+        wary = len(uplink.known) < group.with_.tau or group.phase is LEAVING
         idle = uplink.agreed_on == self.account.changes and number % IDLE
-        if wary or (not idle and draw.unit(word) * group.company.size() < overlay.g):
+        if wary or (not idle and draw.unit(word) * group.company.size() < group.with_.g):
             for node in uplink.drawn(1, draw.PARTNER, number):
                 self.compare(node, group, up=True)
 

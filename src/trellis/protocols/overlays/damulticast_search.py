@@ -86,7 +86,7 @@ class Bootstrap:
         """Every process in its turn, so that a group says it g times in as many rounds, but none too often."""
         overlay = self.overlay
         phase = draw.draw(overlay.place.seed, draw.REFRESH, overlay.me, draw.key_of(group.topic))
-        return (number + phase) % max(2 * REFRESH, REFRESH * group.company.size() // overlay.g) == 0
+        return (number + phase) % max(2 * REFRESH, REFRESH * group.company.size() // group.with_.g) == 0
 
     def refresh(self, group: Group) -> None:
         """Tell those who remember my topic, and those above it up to the group that I know, that I am still there."""

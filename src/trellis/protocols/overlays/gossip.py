@@ -51,7 +51,7 @@ class Gossiping(Overlay):
     def __init__(self, place: Place, c: int) -> None:
         super().__init__(place)
         self.c = c
-        self.tree = Hierarchy()
+        self.tree = Hierarchy.at(place)
         self.standing: dict[Topic, Members] = {}  # who subscribes to what, as far as it concerns me
         self.inside: dict[Topic, None] = {}  # what I subscribe to
         self.tables: dict[Topic, Members] = {}  # by group; drawn when they are first needed

@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from trellis.errors import LocalProtocolError
+from trellis.machine import Place
 from trellis.words import LEVELS_MAX, TOPIC_MAX, Topic
 
 ROOT: Topic = "."
@@ -64,6 +65,11 @@ class Hierarchy:
         self.joints: dict[Topic, tuple[Topic, ...]] = {}
         for topic, others in sorted((joints or {}).items()):
             self.join(topic, others)
+
+    @classmethod
+    def at(cls, place: Place) -> Hierarchy:
+        """As everybody knows it."""
+        return cls({topic: about.supers for topic, about in place.topics.items() if about.supers})
 
     def join(self, topic: Topic, others: tuple[Topic, ...]) -> None:
         """From now on these include it, too."""
