@@ -46,6 +46,7 @@ ELECTED = 26  # who speaks for a group of the hierarchical gossip
 CHANNEL = 27  # whether a packet is lost on a channel that loses any
 STILLBORN = 28  # who is dead from the beginning
 FANOUT = 29  # whether a process knows one more or less
+TREES = 40  # the shape of a random schedule of topics that include each other
 
 
 def mix(x: int) -> int:

@@ -8,7 +8,8 @@ Assumes:  an overlay that says `Joined(topic, cut)` brings every later message b
 Downward go join, leave and spread, upward joined, departed and arrive. An overlay that welcomes a joiner asks for the
 ordering's `frontier`, what it has delivered so far; what cannot be had any more it says with `lacks`, and what the
 application need not wait for with `mute`, after a look at what is `awaited`; if it can bring a message again, it asks
-before whether the ordering `takes` it now, which holds back no more than so much. `seam.py` has the words.
+before whether the ordering `takes` it now, which holds back no more than so much. An overlay that meets a topic of the
+tree says so (`learns`), and an ordering that has one which includes it joins it as well. `seam.py` has the words.
 """
 
 from __future__ import annotations
@@ -37,6 +38,7 @@ from trellis.events import (
     Unsubscribe,
 )
 from trellis.machine import Machine, Place
+from trellis.protocols.interest import IN, JOINING, LEAVING, OUT, Interest, Session
 from trellis.protocols.seam import Above, Below, Missing, Outlet
 from trellis.words import (
     ENTRY_BYTES,
@@ -56,6 +58,7 @@ from trellis.words import (
 START_CUT = "a start cut for joiners"
 GAPLESS = "numbers without gaps per source and topic"
 CRASHES = "an answer to crashes"
+SUBTOPICS = "what is published below a topic"
 
 HELD_MAX = 10_000  # messages that an ordering holds back, and their bytes
 HELD_BYTES_MAX = 64 << 20
@@ -134,25 +137,6 @@ class Overlay(Machine):
         """I lack something that must exist. For overlays that can bring a message again."""
 
 
-# Where a session stands (plain words: CPython 3.11 takes ten times as long to look an Enum's member up).
-OUT, JOINING, IN, LEAVING = "out", "joining", "in", "leaving"
-
-
-class Session:
-    """One node's relation to one topic, over all its subscriptions to it."""
-
-    __slots__ = ("delivered", "early", "inherited", "mute", "phase", "published", "wanted")
-
-    def __init__(self) -> None:
-        self.phase = OUT
-        self.wanted = False  # the application's last word
-        self.inherited = False  # it has subscribed to a topic that includes this one
-        self.published = 0  # my messages on this topic, over all sessions
-        self.early: list[tuple[MessageId, Publish]] = []  # published before the overlay was in
-        self.delivered: Vector = {}  # per origin, the highest number delivered, or skipped by the cut
-        self.mute: Vector = {}  # per origin, up to which number the application was told not to wait
-
-
 class Ordering(Machine):
     """When a message may be delivered. Subclasses say so in `upon_arrive`."""
 
@@ -165,11 +149,13 @@ class Ordering(Machine):
     packets: ClassVar[tuple[type[Packet], ...]] = ()  # its own
     fifo_links: ClassVar[bool] = False  # whether those rely on links on which none overtakes another
     wants_closed_cuts: bool = False  # whether what was given up may hide what something else must follow
+    subtopics: ClassVar[bool] = True  # whether a subscription includes them
 
     def __init__(self, place: Place) -> None:
         super().__init__(place)
         self.below: Below = Outlet(self.outbox)
-        self.sessions: dict[Topic, Session] = {}
+        self.interest = Interest()
+        self.sessions: dict[Topic, Session] = self.interest.sessions
         self.held = 0  # messages that wait for others, over all topics
         self.held_bytes = 0
 
@@ -189,6 +175,7 @@ class Ordering(Machine):
                 self.upon_unsubscribe(event.topic)
             case Standing():
                 if self.me in event.members:
+                    self.interest.check(event.topic)
                     self.session(event.topic).wanted = True
                     self.joined(event.topic, {})
             case Receive() | Timeout() | Cycle():
@@ -212,18 +199,38 @@ class Ordering(Machine):
         super().cancel_timer(OWN + name)
 
     def upon_subscribe(self, topic: Topic) -> None:
+        self.interest.check(topic)
         session = self.session(topic)
         if session.wanted:
             raise AlreadySubscribed(f"topic {topic!r}: node {self.me} has subscribed already; unsubscribe first")
         session.wanted = True
         if session.phase is OUT:
             self.begin_joining(topic, session)
+        elif session.phase is IN:  # one of mine includes it
+            self.confirm(topic)
+        self.look_below(topic)
 
     def upon_unsubscribe(self, topic: Topic) -> None:
         session = self.subscribed(topic, "leave it")
         session.wanted = False
-        if session.phase is IN:
+        self.stay_or_leave(topic, session)
+        self.look_below(topic)
+
+    def learns(self, topic: Topic) -> None:
+        """The overlay met a topic of the tree that it is out of: if one of mine includes it, I want it, too."""
+        if self.interest.concerned(topic):
+            self.begin_joining(topic, self.session(topic))
+
+    def stay_or_leave(self, topic: Topic, session: Session) -> None:
+        """The application does not want a topic for itself any more, or none that includes it."""
+        session.inherited = self.interest.invited(topic)
+        if session.phase is IN and not session.wanted and not self.interest.concerned(topic):
             self.begin_leaving(topic, session)
+
+    def look_below(self, topic: Topic) -> None:
+        """Whether the application wants what a topic includes may have changed."""
+        for other in self.interest.below(topic):
+            self.stay_or_leave(other, self.sessions[other])
 
     def upon_publish(self, said: Publish) -> None:
         session = self.subscribed(said.topic, "publish")
@@ -249,26 +256,32 @@ class Ordering(Machine):
         self.begin(topic, cut)
         if session.wanted:
             self.confirm(topic)
+        elif session.inherited:
+            self.note("inherit", MessageId(self.origin, topic, 0))
         early, session.early = session.early, []
         for id, said in early:
             self.spread(session, id, said)
         if not session.wanted:
-            self.begin_leaving(topic, session)
+            self.stay_or_leave(topic, session)
+        self.look_below(topic)
 
     def inherits(self, topic: Topic, cut: Vector) -> None:
-        """The overlay brings a topic that one of mine includes, beyond the cut. It may have said so before."""
+        """The overlay brings a topic that one of mine includes, beyond the cut, and was not asked. It may have said so
+        before. When none of mine includes it any more, it is told to `leave`.
+        """
         session = self.session(topic)
-        if session.phase is OUT and not session.inherited:
+        if session.phase is OUT:
             session.phase, session.inherited = IN, True
             session.delivered, session.mute = dict(cut), {}
             self.begin(topic, cut)
-            self.confirm(topic)
+            self.note("inherit", MessageId(self.origin, topic, 0))
 
     def departed(self, topic: Topic) -> None:
         session = self.sessions[topic]
         session.phase = OUT
         session.delivered = {}  # the overlay keeps what of it a later subscription needs
-        if session.wanted or session.early:  # what it published meanwhile still has to go out
+        # What it published meanwhile still has to go out.
+        if session.wanted or session.early or self.interest.concerned(topic):
             self.begin_joining(topic, session)
 
     def begin_joining(self, topic: Topic, session: Session) -> None:
@@ -307,7 +320,7 @@ class Ordering(Machine):
         if session.phase is IN:
             missing = [*missing, *self.clear_below(session, topic, cut)]
         for origin, first, last in missing:
-            if session.wanted:
+            if session.wanted or session.inherited:
                 self.gap(MessageId(origin, topic, first), last - first + 1)
         if session.phase is IN:
             merge(session.delivered, cut)
@@ -322,7 +335,7 @@ class Ordering(Machine):
         first = self.told_upto(session, origin) + 1
         if first > upto:
             return
-        if session.phase is IN and session.wanted:
+        if session.phase is IN and (session.wanted or session.inherited):
             self.gap(MessageId(origin, topic, first), upto - first + 1)
         session.mute[origin] = upto
 
@@ -360,7 +373,7 @@ class Ordering(Machine):
         """Deliver what waited for numbers that will not come any more."""
 
     def session(self, topic: Topic) -> Session:
-        return self.sessions.setdefault(topic, Session())
+        return self.interest.session(topic)
 
     def subscribed(self, topic: Topic, what_for: str) -> Session:
         session = self.sessions.get(topic)
