@@ -51,6 +51,8 @@ class Tree:
 
     def is_fresh(self, topic: Topic) -> bool:
         """Whether I took part in an including topic, and had heard of all that is below it, before I heard of this."""
+        if topic in self.overlay.left:
+            return False
         phases = [state.phase for t in self.names.above(topic) if (state := self.overlay.topics.get(t)) is not None]
         return CUTTING in phases or IN in phases
 
@@ -62,7 +64,7 @@ class Tree:
 
     def join_below(self, topic: Topic, others: Iterable[Topic]) -> tuple[Topic, ...]:
         """My SUB came back with what is below its topic. Which of that must stand first."""
-        for other in sorted(others, key=lambda name: (depth(name), name)):
+        for other in sorted({*others, *self.below(topic)}, key=lambda name: (depth(name), name)):
             self.meet(other)
         topics = self.overlay.topics
         return tuple(t for t in topics if self.names.includes(topic, t) and topics[t].phase is not IN)
