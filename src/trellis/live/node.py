@@ -17,6 +17,7 @@ from trellis import protocols
 from trellis.effects import Accuse, CancelTimer, Confirm, Deliver, Effect, Gap, Keep, Note, Send, SetTimer, Settle
 from trellis.errors import LocalProtocolError, TrellisError, UnexpectedEvent
 from trellis.events import Event, Kept, Receive, Restore, Suspect, Timeout
+from trellis.live.bus import OVERLAY
 from trellis.live.clock import Clock, lapse_us
 from trellis.live.codec import OutOfPlace
 from trellis.live.flushing import Flushing
@@ -34,7 +35,6 @@ if TYPE_CHECKING:
     from trellis.live.record import Journal  # brings Arrow and NumPy with it, for those who write a trace
 
 DETECTOR = "detector"
-OVERLAY = "vcube"
 OPTIONS = {"window": 128, "batch": 4096, "repair": 250_000, "keep": 100_000}  # of the overlay; times in microseconds
 
 AT_DESKS = {"desks": 3, "copies": 3, "grows": 1, "retry": 250_000, "lease": 60_000_000}
