@@ -8,7 +8,7 @@ import pytest
 from trellis import protocols
 from trellis.audit import judge, promises_of
 from trellis.machine import Machine, Place
-from trellis.protocols.layers import Session
+from trellis.protocols.interest import Session
 from trellis.protocols.orderings.hasty import Hasty
 from trellis.protocols.parts import passed
 from trellis.sim.host import Host

@@ -28,6 +28,7 @@ from typing import NamedTuple
 
 from trellis.audit.lives import Gaps, Life, lived
 from trellis.audit.witness import Witness, id_of, ids_of, in_order
+from trellis.protocols.parts.hierarchy import supers
 from trellis.trace.rows import Row
 from trellis.words import MessageId, NodeId, Origin, Time, Topic
 
@@ -90,21 +91,21 @@ class Logbook:
             case "fill":
                 self.note_copies(place, row, [id_of(row)])
             case "skip":
-                if (current := self.current(place)) is not None:
+                for current in self.all_current(place):
                     current.copies[id_of(row)] -= 1
             case "settle":
                 for id in ids_of(row):
                     self.settled.setdefault(id, row)
             case "subscribe":
-                if (current := self.current(place)) is not None:  # a node that came back without a word
-                    current.left = row
+                if (before := self.current(place)) is not None:  # a node that came back without a word
+                    before.left = row
                 self.begin(life, row)
             case "confirm":
-                current = self.current(place) or self.begin(life, row)  # a new one stands since before the run
-                current.confirmed = current.confirmed or row
+                mine = self.current(place) or self.begin(life, row)  # a new one stands since before the run
+                mine.confirmed = mine.confirmed or row
             case "unsubscribe":
-                if (current := self.current(place)) is not None:
-                    current.left = row
+                if (over := self.current(place)) is not None:
+                    over.left = row
             case "gap":
                 self.gaps.tell(life, row)
             case "suspect" | "restore":
@@ -118,7 +119,7 @@ class Logbook:
                 self.end_cuts(life, row)
 
     def note_copies(self, place: Place, row: Row, ids: list[MessageId]) -> None:
-        if (current := self.current(place)) is not None:
+        for current in self.all_current(place):
             for id in ids:
                 current.received.setdefault(id, row)
                 current.copies[id] += 1
@@ -164,11 +165,21 @@ class Logbook:
         listed = self.subscriptions.get(place)
         return listed[-1] if listed and listed[-1].left is None else None
 
+    def all_current(self, place: Place) -> list[Subscription]:
+        """Those to the topic, and to topics that include it, that have not ended."""
+        node, topic = place
+        listed = [self.current(place), *(self.current((node, other)) for other in supers(topic))]
+        return [current for current in listed if current is not None]
+
     def standing(self) -> Iterator[tuple[Place, Subscription]]:
         """Subscriptions that have not ended when the run has."""
         for place in self.subscriptions:
             if (current := self.current(place)) is not None:
                 yield place, current
+
+    def first_of(self, node: NodeId, topic: Topic) -> Subscription:
+        """Of those that have not ended, and that the topic's messages are for, the one that began first."""
+        return min(self.all_current((node, topic)), key=lambda subscription: subscription.since.position)
 
     def owed(self, quiet: bool) -> Iterator[tuple[NodeId, MessageId, Subscription]]:
         """Every message with every steady subscriber that it must reach."""
@@ -180,7 +191,10 @@ class Logbook:
             settled = self.settled.get(id)
             if settled is None and (not quiet or id.origin in self.crashed):
                 continue
-            for node, subscription in by_topic.get(id.topic, []):
+            found: dict[NodeId, Subscription] = {}  # of several of a node the one that began first
+            for node, subscription in [
+                entry for topic in (id.topic, *supers(id.topic)) for entry in by_topic.get(topic, [])
+            ]:
                 assert subscription.confirmed is not None
                 left = subscription.left
                 stayed = left is None or (
@@ -190,7 +204,11 @@ class Logbook:
                     and not self.was_cut_off(id.source, published, settled)
                 )
                 if stayed and subscription.confirmed.position < published.position:
-                    yield node, id, subscription
+                    other = found.setdefault(node, subscription)
+                    if subscription.since.position < other.since.position:
+                        found[node] = subscription
+            for node, subscription in found.items():
+                yield node, id, subscription
 
     def is_dead_for_good(self, origin: Origin) -> bool:
         """It crashed, and its source was never met in a later life."""
@@ -244,6 +262,8 @@ def stuck(rows: Iterable[Row]) -> list[Witness]:
     for (node, topic), subscription in book.standing():
         for id, row in subscription.received.items():
             if book.accounts_for(subscription, id) or not subscription.holds(id):
+                continue
+            if subscription is not book.first_of(node, id.topic):  # it is told once
                 continue
             if not book.may_wait_for_the_dead(subscription, id):
                 says = f"node {node} received {id} at {row.at} and still holds it back at the end, {book.end}"

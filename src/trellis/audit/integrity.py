@@ -11,6 +11,7 @@ from collections.abc import Iterable
 
 from trellis.audit.lives import Gaps, Life, lived
 from trellis.audit.witness import Witness, id_of, in_order
+from trellis.protocols.parts.hierarchy import supers
 from trellis.trace.rows import DELIVERIES, OF_NODE, Row
 from trellis.words import MessageId, NodeId, Time, Topic
 
@@ -47,7 +48,9 @@ def duplicate(rows: Iterable[Row]) -> list[Witness]:
 
 
 def uninvited(rows: Iterable[Row]) -> list[Witness]:
-    """A delivery at a node whose application is not subscribed to the topic, by its last word, or was told of a gap."""
+    """A delivery at a node whose application is not subscribed to the topic or to one that includes it, by its last
+    word, or was told of a gap.
+    """
     inside: dict[NodeId, set[Topic]] = {}
     gaps = Gaps()
     found = []
@@ -63,7 +66,7 @@ def uninvited(rows: Iterable[Row]) -> list[Witness]:
             gaps.tell(life, row)
         elif row.kind in DELIVERIES:
             id = id_of(row)
-            if row.topic not in topics:
+            if row.topic not in topics and topics.isdisjoint(supers(row.topic)):
                 says = f"node {row.node} delivered {id} though it is not subscribed to {row.topic}"
             elif gaps.told(life, id):
                 says = f"node {row.node} delivered {id} after it had told of a gap in its place"

@@ -30,6 +30,7 @@ EPILOG = example(
     "trellis sub news --dir out/cluster",
     "trellis sub news --json --node trellis://127.0.0.1:7000 --plaintext",
     "trellis sub orders payments --order total --dir out/cluster",
+    "trellis sub .news --dir out/cluster",
 )
 
 
@@ -52,6 +53,9 @@ def command(
     So is, before a message that came too late for its place in the order, that it did (see `trellis node`).
 
     Those of several topics come in the order in which the node delivers them, each after its topic and a tab.
+
+    A topic whose name begins with a dot includes those below it: .news has what is published on .news.science, and .
+    has all of them. Each message comes after its own topic and a tab.
 
     In total order two readers that share topics read what they share in the same order.
 
@@ -78,11 +82,12 @@ async def read(at: Door, topics: list[str], order: str, as_json: bool, count: in
 
 async def show(at: Door, topics: list[str], order: str, as_json: bool, count: int | None) -> None:
     from trellis.live.subscription import Gap
+    from trellis.protocols.parts.hierarchy import in_tree
 
     async with at.connect() as client, await client.subscribe(topics, order=order) as subscription:
         said = ", ".join(map(repr, subscription.topics))
         print(f"subscribed to {said} in {order} order at {at.url}", file=sys.stderr, flush=True)
-        several = len(subscription.topics) > 1
+        several = len(subscription.topics) > 1 or in_tree(subscription.topics[0])
         left = count
         async for item in subscription.batches():
             if isinstance(item, Gap):

@@ -12,6 +12,7 @@ from trellis.cli.command import example, out, print_json, progress
 EPILOG = example(
     "trellis swarm --schedules 300",
     "trellis swarm --faults",
+    "trellis swarm --hierarchy",
     "trellis swarm --ordering total",
     "trellis swarm --ordering total --hasty",
     "trellis swarm --overlay vcube-printed --schedules 300",
@@ -29,6 +30,9 @@ def command(
     hasty: Annotated[
         bool, typer.Option("--hasty", help="Subscribers would rather go on than wait (total order).")
     ] = False,
+    hierarchy: Annotated[
+        bool, typer.Option("--hierarchy", help="Topics that include each other, with readers at all levels.")
+    ] = False,
     schedules: Annotated[int, typer.Option(help="How many schedules.", min=1)] = 300,
     seed: Annotated[int, typer.Option(help="Seed of the first; the others follow.", min=0, max=(1 << 62))] = 0,
     out_dir: Annotated[
@@ -43,7 +47,7 @@ def command(
     Each kind of failure comes with the command that replays it. Exit code 1 when there is any.
     """
     from trellis import protocols
-    from trellis.swarm import Campaign, try_one
+    from trellis.swarm import Campaign
     from trellis.swarm.schedule import REPLIES
     from trellis.trace import store
 
@@ -58,11 +62,13 @@ def command(
         protocols.check_hasty(ordering, "--hasty")
     if out_dir is not None:
         store.check(out_dir)
-    campaign = Campaign(overlay, ordering, faults, lose, hasty)
+    if hierarchy:
+        protocols.check_tree(overlay, ordering, ".")
+    campaign = Campaign(overlay, ordering, faults, lose, hasty, hierarchy)
     with progress(f"{ordering} over {overlay}", schedules, quiet=as_json) as bar:
         campaign.go(seed, schedules, lambda done: bar(done, f"{done:,} of {schedules:,}, {campaign.failed} failed"))
     if out_dir is not None:
-        last = try_one(seed + schedules - 1, overlay, ordering, faults, lose, hasty)
+        last = campaign.try_one(seed + schedules - 1)
         store.write(out_dir, last.run.trace, last.run.about())
     if as_json:
         print_json(campaign.as_dict())

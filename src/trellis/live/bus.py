@@ -11,7 +11,7 @@ Assumes:  one event loop: not to be called from other threads (see sync.py for s
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from types import TracebackType
 from typing import Self
 
@@ -19,7 +19,8 @@ import msgspec
 
 from trellis.errors import LocalProtocolError
 from trellis.live.subscription import Subscription
-from trellis.protocols import LIVE_ORDERS
+from trellis.protocols import LIVE_ORDERS, lacks_subtopics, live_stack
+from trellis.protocols.parts import hierarchy
 from trellis.words import LEVELS_MAX, TOPIC_MAX, Topic
 
 ORDER = "causal"  # unless another one is asked for
@@ -51,7 +52,9 @@ class Bus(ABC):
     async def subscribe(self, topics: Topics, order: str = ORDER) -> Subscription:
         """Events of a topic, or of several in the order in which the node delivers them, from now on.
 
-        All subscribers of a topic share one order.
+        A topic whose name begins with a dot includes those below it: `.news` has what is published on `.news.science`,
+        and `.` has all of the tree. All subscribers of a topic share one order, and so do topics that include each
+        other.
         """
 
     @abstractmethod
@@ -89,6 +92,8 @@ def check(topic: Topic, order: str) -> None:
         raise LocalProtocolError(f"order {order!r}: no such order; there are {', '.join(LIVE_ORDERS)}")
     try:
         if len(msgspec.convert(topic, Topic).encode()) <= TOPIC_MAX:
+            if hierarchy.in_tree(topic):
+                check_in_tree(topic, order)
             return
     except (msgspec.ValidationError, UnicodeEncodeError):
         pass
@@ -98,5 +103,24 @@ def check(topic: Topic, order: str) -> None:
     )
 
 
-def other_order(topic: Topic, has: str, wanted: str) -> LocalProtocolError:
-    return LocalProtocolError(f"topic {topic!r}: its order is {has}, not {wanted}; all of its subscribers share one")
+def check_in_tree(topic: Topic, order: str) -> None:
+    """A topic that includes others has a name that can be, and an order in which it does."""
+    hierarchy.check(topic)
+    if lacking := lacks_subtopics(*live_stack(order)):
+        raise LocalProtocolError(f"topic {topic!r}: {lacking}, or a topic whose name does not begin with a dot")
+
+
+def check_orders(topic: Topic, order: str, orders: Mapping[Topic, str]) -> None:
+    """Topics that include each other have one order: else whoever reads one of them could not have the other's."""
+    for other in hierarchy.around(topic, orders):
+        if orders[other] != order:
+            raise other_order(topic, orders[other], order, other)
+
+
+def other_order(topic: Topic, has: str, wanted: str, because_of: Topic | None = None) -> LocalProtocolError:
+    if because_of is not None and because_of != topic:
+        return LocalProtocolError(
+            f"topic {topic!r}: {because_of!r} has {has} order, not {wanted}; topics that include each other share one"
+        )
+    share = "those above and below it share it" if hierarchy.in_tree(topic) else "all of its subscribers share one"
+    return LocalProtocolError(f"topic {topic!r}: its order is {has}, not {wanted}; {share}")

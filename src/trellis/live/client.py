@@ -21,7 +21,7 @@ import msgspec
 
 from trellis.errors import LocalProtocolError, NetworkError, RemoteProtocolError, TrellisError
 from trellis.live import transport
-from trellis.live.bus import ORDER, Bus, Topics, check, chosen, other_order
+from trellis.live.bus import ORDER, Bus, Topics, check, check_orders, chosen
 from trellis.live.calls import Call, Calls
 from trellis.live.codec import OutOfPlace
 from trellis.live.frames import (
@@ -50,6 +50,7 @@ from trellis.live.subscription import Batch, Budget, Subscription
 from trellis.live.subscription import Gap as Lack
 from trellis.live.tls import Identity, identity
 from trellis.live.transport import Link
+from trellis.protocols.parts.hierarchy import supers
 from trellis.words import Topic
 
 SCHEME = "trellis://"
@@ -192,15 +193,19 @@ class Client(Bus):
                     raise OutOfPlace(f"{type(frame).__name__} from a node: it does not say that to a client")
 
     def upon_event(self, event: Event) -> None:
-        course = self.courses.get(event.topic)
-        if course is not None and course.standing.done():  # else it is of an earlier subscription
+        readers = self.readers_of(event.topic)
+        if readers:
             batch = Batch(event.payload.items, event.topic, event.source, event.incarnation, event.seq, event.tags)
-            for reader in course.readers:
+            for reader in readers:
                 reader.put(batch, len(event.payload))
 
+    def readers_of(self, topic: Topic) -> dict[Subscription, None]:
+        """Of it and of what includes it, each once. Before a topic stands, what comes is of an earlier subscription."""
+        courses = [self.courses.get(name) for name in (topic, *supers(topic))]
+        return {r: None for course in courses if course is not None and course.standing.done() for r in course.readers}
+
     def upon_gap(self, gap: Gap) -> None:
-        course = self.courses.get(gap.topic)
-        for reader in course.readers if course is not None and course.standing.done() else ():
+        for reader in self.readers_of(gap.topic):
             reader.leave_out(Lack(gap.topic, gap.source, gap.incarnation, gap.seq, gap.count, gap.why))
 
     def upon_done(self, done: Done) -> None:
@@ -232,9 +237,9 @@ class Client(Bus):
     async def subscribe(self, topics: Topics, order: str = ORDER) -> Subscription:
         wanted = chosen(topics, order)
         self.check_running()
+        orders = {topic: course.order for topic, course in self.courses.items()}
         for topic in wanted:
-            if topic in self.courses and self.courses[topic].order != order:
-                raise other_order(topic, self.courses[topic].order, order)
+            check_orders(topic, order, orders)
         reader = Subscription(wanted, order, self.end_reader, budget=self.budget)
         courses = [self.course(topic, order) for topic in wanted]
         for course in courses:

@@ -9,18 +9,19 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from typing import TYPE_CHECKING, Protocol
 
 from trellis import events
 from trellis.errors import LocalProtocolError, NotSubscribed, TrellisError
-from trellis.live.bus import ORDER, Topics, check, chosen, other_order
+from trellis.live.bus import ORDER, Topics, check, check_orders, chosen, other_order
 from trellis.live.codec import Bundle
 from trellis.live.course import Course
 from trellis.live.frames import Order
 from trellis.live.outgoing import Outgoing
 from trellis.live.subscription import Batch, Budget, Gap, Subscription
 from trellis.protocols import live_stack
+from trellis.protocols.parts.hierarchy import around, in_tree, supers
 from trellis.words import Message, MessageId, NodeId, Topic
 
 if TYPE_CHECKING:
@@ -85,6 +86,8 @@ class Courses(dict[Topic, Course]):
         course = self.get(topic)
         if course is None:
             check(topic, order)
+            if in_tree(topic):
+                check_orders(topic, order, {other: course.order for other, course in self.items()})
         elif course.order != order:
             raise other_order(topic, course.order, order)
 
@@ -198,16 +201,23 @@ class Courses(dict[Topic, Course]):
     # From the host
 
     def delivered(self, message: Message, tags: tuple[str, ...]) -> None:
-        course = self.get(message.id.topic)
-        if course is not None and course.readers:
+        readers = self.readers_of(message.id.topic)
+        if readers:
             id, bundle = message.id, message.payload
             batch = Batch(bundle.take(), id.topic, id.source, id.incarnation, id.seq, tags)
-            for reader in course.readers:
+            for reader in readers:
                 reader.put(batch, len(bundle))
 
+    def readers_of(self, topic: Topic) -> Collection[Subscription]:
+        """Each once, however many of its topics include this one."""
+        if not in_tree(topic):
+            course = self.get(topic)
+            return course.readers if course is not None else ()
+        courses = [self.get(name) for name in (topic, *supers(topic))]
+        return {reader: None for course in courses if course is not None for reader in course.readers}
+
     def lacking(self, id: MessageId, count: int) -> None:
-        course = self.get(id.topic)
-        for reader in course.readers if course is not None else ():
+        for reader in self.readers_of(id.topic):
             reader.leave_out(Gap(id.topic, id.source, id.incarnation, id.seq, count, "nobody had them any more"))
 
     def confirmed(self, topic: Topic) -> None:
@@ -226,11 +236,11 @@ class Courses(dict[Topic, Course]):
             course.outgoing.settled(id.seq, count)
 
     def joining(self, source: NodeId, topic: Topic, stack: str) -> None:
-        """Somebody joins a topic: if it has another order here, it is told."""
-        course = self.get(topic)
+        """Somebody joins a topic: if that has another order here, or one above or below it, it is told."""
+        other = next((found for name in around(topic, self) if (found := self[name]).stack != stack), None)
         link = self.node.members.peers.link_to(source)
-        if course is not None and course.stack != stack and link is not None:
-            link.send(Order(topic, course.order))
+        if other is not None and link is not None:
+            link.send(Order(topic, other.order))
 
     def be_told_order(self, told: Order) -> None:
         course = self.get(told.topic)

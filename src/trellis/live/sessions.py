@@ -49,6 +49,7 @@ from trellis.live.frames import (
 from trellis.live.outgoing import Outgoing
 from trellis.live.subscription import MESSAGES_MAX, Batch, Budget, Subscription
 from trellis.live.transport import Link
+from trellis.protocols.parts.hierarchy import supers
 from trellis.words import Topic
 
 if TYPE_CHECKING:
@@ -311,8 +312,7 @@ class Session:
                     self.room.clear()
                     await self.room.wait()
                 item = await reader.next()
-                reading = self.readings.get(item.topic)
-                if reading is None or not reading.stands:
+                if not self.is_read(item.topic):
                     continue
                 origin = (item.topic, item.source, item.incarnation, item.seq)
                 if isinstance(item, Batch):
@@ -323,6 +323,11 @@ class Session:
             return
         except TrellisError as error:
             self.leave(str(error))  # the node has to stop
+
+    def is_read(self, topic: Topic) -> bool:
+        """Whether a subscription stands, as the client has heard, to it or to a topic that includes it."""
+        found = (self.readings.get(name) for name in (topic, *supers(topic)))
+        return any(reading is not None and reading.stands for reading in found)
 
     def upon_unsubscribe(self, frame: Unsubscribe) -> None:
         """Nothing more is brought from this moment on: what follows may be a new subscription."""

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from trellis.errors import ScenarioError
+from trellis.errors import LocalProtocolError, ScenarioError
 from trellis.machine import Machine, Place
-from trellis.protocols.layers import CRASHES, Hearers, Ordering, Overlay
+from trellis.protocols.layers import CRASHES, SUBTOPICS, Hearers, Ordering, Overlay
 from trellis.protocols.orderings.causal import Causal
 from trellis.protocols.orderings.fifo import Fifo
 from trellis.protocols.orderings.hasty import Hasty
@@ -24,6 +24,8 @@ from trellis.protocols.overlays.gossip import GossipBroadcast, GossipHierarchica
 from trellis.protocols.overlays.single_root import SingleRoot
 from trellis.protocols.overlays.vcube import VCube
 from trellis.protocols.overlays.vcube_printed import VCubePrinted
+from trellis.protocols.parts.hierarchy import check as check_name
+from trellis.protocols.parts.hierarchy import in_tree
 from trellis.protocols.stack import Stack
 from trellis.words import NodeId, Topic
 
@@ -89,7 +91,9 @@ def build(overlay: str, ordering: str, place: Place, options: Mapping[str, int] 
     if overlay in WHOLE:
         return WHOLE[overlay](place, ordering)
     above, below = kept_by(ordering, given), LAYERED[overlay]
-    return Stack(above(place, **taken(above, given)), below(place, **taken(below, given)))
+    stack = Stack(above(place, **taken(above, given)), below(place, **taken(below, given)))
+    stack.ordering.interest.lacking = lacks_subtopics(overlay, ordering)
+    return stack
 
 
 def live_stack(order: str) -> tuple[str, str]:
@@ -167,6 +171,29 @@ def check(overlay: str, ordering: str, options: Mapping[str, int]) -> dict[str, 
                 f"it belongs to {' and '.join(owners) or 'no layer'}"
             )
     return dict(options)
+
+
+def lacks_subtopics(overlay: str, ordering: str) -> str:
+    """Why a stack refuses the topics of a tree, whose names begin with a dot; empty if it does not."""
+    if overlay not in LAYERED or not (overlay in FIXED or SUBTOPICS in LAYERED[overlay].gives):
+        able = [name for name, kind in LAYERED.items() if SUBTOPICS in kind.gives]
+        return f"overlay {overlay!r} does not know hierarchies; use {' or '.join(able)}"
+    if not ORDERINGS[ordering].subtopics:
+        able = [name for name in LIVE_ORDERS if ORDERINGS[live_stack(name)[1]].subtopics]
+        return f"in {ordering} order a subscription includes no subtopics; use {', '.join(able)}"
+    return ""
+
+
+def check_tree(overlay: str, ordering: str, topic: Topic) -> None:
+    """Whether a topic whose name begins with a dot has one that can be, on a stack that brings what is below it."""
+    if in_tree(topic):
+        try:
+            check_name(topic)
+        except LocalProtocolError as error:
+            raise ScenarioError(str(error)) from None
+        lacking = lacks_subtopics(overlay, ordering)
+        if lacking:
+            raise ScenarioError(f"topic {topic!r}: {lacking}")
 
 
 def check_losable(ordering: str, packet: str, thing: str) -> None:

@@ -8,7 +8,8 @@ Assumes:  an overlay that says `Joined(topic, cut)` brings every later message b
 Downward go join, leave and spread, upward joined, departed and arrive. An overlay that welcomes a joiner asks for the
 ordering's `frontier`, what it has delivered so far; what cannot be had any more it says with `lacks`, and what the
 application need not wait for with `mute`, after a look at what is `awaited`; if it can bring a message again, it asks
-before whether the ordering `takes` it now, which holds back no more than so much. `seam.py` has the words.
+before whether the ordering `takes` it now, which holds back no more than so much. An overlay that meets a topic of the
+tree says so (`learns`), and an ordering that has one which includes it joins it as well. `seam.py` has the words.
 """
 
 from __future__ import annotations
@@ -38,6 +39,8 @@ from trellis.events import (
     Unsubscribe,
 )
 from trellis.machine import Machine, Place
+from trellis.protocols.interest import IN, JOINING, LEAVING, OUT, Interest, Session
+from trellis.protocols.parts.hierarchy import Hierarchy
 from trellis.protocols.seam import Above, Below, Missing, Outlet
 from trellis.words import (
     ENTRY_BYTES,
@@ -57,6 +60,7 @@ from trellis.words import (
 START_CUT = "a start cut for joiners"
 GAPLESS = "numbers without gaps per source and topic"
 CRASHES = "an answer to crashes"
+SUBTOPICS = "what is published below a topic"
 
 HELD_MAX = 10_000  # messages that an ordering holds back, and their bytes
 HELD_BYTES_MAX = 64 << 20
@@ -163,35 +167,6 @@ class Overlay(Machine):
         """I lack something that must exist. For overlays that can bring a message again."""
 
 
-# Where a session stands (plain words: CPython 3.11 takes ten times as long to look an Enum's member up).
-OUT, JOINING, IN, LEAVING = "out", "joining", "in", "leaving"
-
-
-class Session:
-    """One node's relation to one topic, over all its subscriptions to it."""
-
-    __slots__ = ("delivered", "early", "inherited", "mute", "phase", "published", "wanted")
-
-    def __init__(self) -> None:
-        self.phase = OUT
-        self.wanted = False  # the application's last word
-        self.inherited = False  # it has subscribed to a topic that includes this one
-        self.published = 0  # my messages on this topic, over all sessions
-        self.early: list[tuple[MessageId, Publish]] = []  # published before the overlay was in
-        self.delivered: Vector = {}  # per origin, the highest number delivered, or skipped by the cut
-        self.mute: Vector = {}  # per origin, up to which number the application was told not to wait
-
-    @property
-    def open(self) -> bool:
-        """Whether the overlay brings its messages: for itself, or with a topic that includes it."""
-        return self.phase is IN or self.inherited
-
-    @property
-    def heard(self) -> bool:
-        """Whether the application gets them."""
-        return self.wanted or self.inherited
-
-
 class Ordering(Machine):
     """When a message may be delivered. Subclasses say so in `upon_arrive`."""
 
@@ -204,11 +179,13 @@ class Ordering(Machine):
     packets: ClassVar[tuple[type[Packet], ...]] = ()  # its own
     fifo_links: ClassVar[bool] = False  # whether those rely on links on which none overtakes another
     wants_closed_cuts: bool = False  # whether what was given up may hide what something else must follow
+    subtopics: ClassVar[bool] = True  # whether a subscription includes them
 
     def __init__(self, place: Place) -> None:
         super().__init__(place)
         self.below: Below = Outlet(self.outbox)
-        self.sessions: dict[Topic, Session] = {}
+        self.interest = Interest(Hierarchy.at(place))
+        self.sessions: dict[Topic, Session] = self.interest.sessions
         self.held = 0  # messages that wait for others, over all topics
         self.held_bytes = 0
 
@@ -228,6 +205,7 @@ class Ordering(Machine):
                 self.upon_unsubscribe(event.topic)
             case Standing():
                 if self.me in event.members:
+                    self.interest.check(event.topic)
                     self.session(event.topic).wanted = True
                     self.joined(event.topic, {})
             case Receive() | Timeout() | Cycle():
@@ -251,20 +229,40 @@ class Ordering(Machine):
         super().cancel_timer(OWN + name)
 
     def upon_subscribe(self, topic: Topic) -> None:
+        self.interest.check(topic)
         session = self.session(topic)
         if session.wanted:
             raise AlreadySubscribed(f"topic {topic!r}: node {self.me} has subscribed already; unsubscribe first")
         session.wanted = True
         if session.phase is OUT:
             self.begin_joining(topic, session)
+        elif session.phase is IN:  # one of mine includes it
+            self.confirm(topic)
         elif session.phase is LEAVING:
             self.below.come_back(topic)
+        self.look_below(topic)
 
     def upon_unsubscribe(self, topic: Topic) -> None:
         session = self.subscribed(topic, "leave it")
         session.wanted = False
-        if session.phase is IN:
+        self.stay_or_leave(topic, session)
+        self.look_below(topic)
+
+    def learns(self, topic: Topic) -> None:
+        """The overlay met a topic of the tree that it is out of: if one of mine includes it, I want it, too."""
+        if self.interest.concerned(topic):
+            self.begin_joining(topic, self.session(topic))
+
+    def stay_or_leave(self, topic: Topic, session: Session) -> None:
+        """The application does not want a topic for itself any more, or none that includes it."""
+        session.inherited = self.interest.invited(topic)
+        if session.phase is IN and not session.wanted and not self.interest.concerned(topic):
             self.begin_leaving(topic, session)
+
+    def look_below(self, topic: Topic) -> None:
+        """Whether the application wants what a topic includes may have changed."""
+        for other in self.interest.below(topic):
+            self.stay_or_leave(other, self.sessions[other])
 
     def upon_publish(self, said: Publish) -> None:
         session = self.subscribed(said.topic, "publish")
@@ -278,51 +276,44 @@ class Ordering(Machine):
 
     def arrive(self, message: Message) -> None:
         session = self.sessions.get(message.id.topic)
-        if session is not None and (session.phase is IN or session.inherited):
+        if session is not None and session.phase is IN:
             self.upon_arrive(session, message)
         else:  # the application has left, or never came; the overlay still forwards
             self.note("skip", message.id, count=message.count)
 
     def joined(self, topic: Topic, cut: Vector) -> None:
         session = self.session(topic)
-        if not session.open:
-            self.begin_session(topic, session, cut)
         session.phase = IN
+        session.delivered, session.mute = dict(cut), {}
+        self.begin(topic, cut)
         if session.wanted:
             self.confirm(topic)
+        elif session.inherited:
+            self.note("inherit", MessageId(self.origin, topic, 0))
         early, session.early = session.early, []
         for id, said in early:
             self.spread(session, id, said)
         if not session.wanted:
-            self.begin_leaving(topic, session)
+            self.stay_or_leave(topic, session)
+        self.look_below(topic)
 
     def inherits(self, topic: Topic, cut: Vector) -> None:
-        """The overlay brings a topic that one of mine includes, beyond the cut. It may have said so before."""
+        """The overlay brings a topic that one of mine includes, beyond the cut, and was not asked. It may have said so
+        before. When none of mine includes it any more, it is told to `leave`.
+        """
         session = self.session(topic)
-        if session.inherited:
-            return
-        if not session.open:
-            self.begin_session(topic, session, cut)
-            self.confirm(topic)
-        session.inherited = True
-
-    def disinherits(self, topic: Topic) -> None:
-        """It brings that topic no more for the sake of another one."""
-        session = self.session(topic)
-        session.inherited = False
-        if not session.open:
-            session.delivered = {}
-
-    def begin_session(self, topic: Topic, session: Session, cut: Vector) -> None:
-        session.delivered, session.mute = dict(cut), {}
-        self.begin(topic, cut)
+        if session.phase is OUT:
+            session.phase, session.inherited = IN, True
+            session.delivered, session.mute = dict(cut), {}
+            self.begin(topic, cut)
+            self.note("inherit", MessageId(self.origin, topic, 0))
 
     def departed(self, topic: Topic) -> None:
         session = self.sessions[topic]
         session.phase = OUT
-        if not session.open:
-            session.delivered = {}  # the overlay keeps what of it a later subscription needs
-        if session.wanted or session.early:  # what it published meanwhile still has to go out
+        session.delivered = {}  # the overlay keeps what of it a later subscription needs
+        # What it published meanwhile still has to go out.
+        if session.wanted or session.early or self.interest.concerned(topic):
             self.begin_joining(topic, session)
 
     def begin_joining(self, topic: Topic, session: Session) -> None:
@@ -346,7 +337,7 @@ class Ordering(Machine):
             session.delivered[origin] = last
         if session.mute and last <= session.mute.get(origin, 0):
             self.note("skip", message.id, count=message.count)
-        elif session.heard:
+        elif session.wanted or session.inherited:
             self.outbox.append(Deliver(message, tags))
         self.remember(message)
 
@@ -358,12 +349,12 @@ class Ordering(Machine):
     def lacks(self, topic: Topic, cut: Vector, missing: list[Missing]) -> None:
         """The overlay cannot bring these numbers any more: tell the application, and go on from the cut."""
         session = self.session(topic)
-        if session.open:
+        if session.phase is IN:
             missing = [*missing, *self.clear_below(session, topic, cut)]
         for origin, first, last in missing:
-            if session.heard:
+            if session.wanted or session.inherited:
                 self.gap(MessageId(origin, topic, first), last - first + 1)
-        if session.open:
+        if session.phase is IN:
             merge(session.delivered, cut)
             for origin in cut:
                 self.go_on(session, topic, origin)
@@ -376,7 +367,7 @@ class Ordering(Machine):
         first = self.told_upto(session, origin) + 1
         if first > upto:
             return
-        if session.open and session.heard:
+        if session.phase is IN and (session.wanted or session.inherited):
             self.gap(MessageId(origin, topic, first), upto - first + 1)
         session.mute[origin] = upto
 
@@ -399,7 +390,7 @@ class Ordering(Machine):
         if self.held < HELD_MAX and self.held_bytes < HELD_BYTES_MAX:
             return True
         session = self.sessions[message.id.topic]
-        return not session.open or self.deliverable(session, message)
+        return session.phase is not IN or self.deliverable(session, message)
 
     def deliverable(self, session: Session, message: Message) -> bool:
         """Whether it may be delivered at once."""
@@ -414,7 +405,7 @@ class Ordering(Machine):
         """Deliver what waited for numbers that will not come any more."""
 
     def session(self, topic: Topic) -> Session:
-        return self.sessions.setdefault(topic, Session())
+        return self.interest.session(topic)
 
     def subscribed(self, topic: Topic, what_for: str) -> Session:
         session = self.sessions.get(topic)

@@ -13,6 +13,7 @@ from typing import NamedTuple
 from trellis import draw
 from trellis.errors import ScenarioError
 from trellis.events import Publish, Subscribe, Unsubscribe
+from trellis.protocols import check_tree
 from trellis.scenario.churn import Churn, churn_of
 from trellis.scenario.model import (
     COUNT_MAX,
@@ -55,6 +56,8 @@ class Plan(NamedTuple):
 def plan(scenario: Scenario) -> Plan:
     """Lay out everything the applications will do. A publisher that has not subscribed is refused here."""
     churn = churn_of(scenario)
+    for topic in {*churn.standing, *(event.topic for _, _, event in churn.changes)}:
+        check_tree(scenario.stack.overlay, scenario.stack.ordering, topic)
     published, discussion = publications(scenario, churn)
     rank: dict[type, int] = {Unsubscribe: 0, Subscribe: 1, Publish: 2}
     actions = [Action(*change) for change in churn.changes] + published

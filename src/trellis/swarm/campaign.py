@@ -15,6 +15,7 @@ from trellis.protocols import WHOLE
 from trellis.scenario.model import Scenario
 from trellis.sim import Run, run
 from trellis.swarm.schedule import break_things, lose_replies, make_hasty, schedule
+from trellis.swarm.trees import trees
 from trellis.trace.rows import DELIVERIES
 
 
@@ -42,13 +43,20 @@ class Campaign:
     """The tally of many schedules on one stack."""
 
     def __init__(
-        self, overlay: str, ordering: str, faults: bool = False, lose: float = 0.0, hasty: bool = False
+        self,
+        overlay: str,
+        ordering: str,
+        faults: bool = False,
+        lose: float = 0.0,
+        hasty: bool = False,
+        hierarchy: bool = False,
     ) -> None:
         self.overlay = overlay
         self.ordering = ordering
         self.faults = faults
         self.lose = lose
         self.hasty = hasty
+        self.hierarchy = hierarchy
         self.schedules = 0
         self.failed = 0
         self.deliveries = 0
@@ -59,9 +67,12 @@ class Campaign:
 
     def go(self, seed: int, schedules: int, progress: Callable[[int], None] | None = None) -> None:
         for number in range(schedules):
-            self.add(try_one(seed + number, self.overlay, self.ordering, self.faults, self.lose, self.hasty))
+            self.add(self.try_one(seed + number))
             if progress is not None:
                 progress(number + 1)
+
+    def try_one(self, seed: int) -> Tried:
+        return try_one(seed, self.overlay, self.ordering, self.faults, self.lose, self.hasty, self.hierarchy)
 
     def add(self, tried: Tried) -> None:
         self.schedules += 1
@@ -82,7 +93,7 @@ class Campaign:
 
     def replay(self, seed: int) -> str:
         broken = (" --faults" if self.faults else "") + (f" --lose {self.lose}" if self.lose else "")
-        broken += " --hasty" if self.hasty else ""
+        broken += (" --hasty" if self.hasty else "") + (" --hierarchy" if self.hierarchy else "")
         return f"trellis swarm --overlay {self.overlay} --ordering {self.ordering}{broken} --schedules 1 --seed {seed}"
 
     def by_kind(self) -> list[Failure]:
@@ -96,6 +107,7 @@ class Campaign:
             "faults": self.faults,
             "lose": self.lose,
             "hasty": self.hasty,
+            "hierarchy": self.hierarchy,
             "gaps": self.gaps,
             "schedules": self.schedules,
             "schedules_failed": self.failed,
@@ -109,10 +121,16 @@ class Campaign:
 
 
 def try_one(
-    seed: int, overlay: str, ordering: str, faults: bool = False, lose: float = 0.0, hasty: bool = False
+    seed: int,
+    overlay: str,
+    ordering: str,
+    faults: bool = False,
+    lose: float = 0.0,
+    hasty: bool = False,
+    hierarchy: bool = False,
 ) -> Tried:
     """Run one schedule and judge it. Names of holes are those of the printed VCube-PS."""
-    scenario = schedule(seed, overlay, ordering)
+    scenario = (trees if hierarchy else schedule)(seed, overlay, ordering)
     if faults:
         scenario = break_things(scenario)
     if lose:

@@ -42,6 +42,7 @@ KINDS = {
     "subscribe": "the application asked to join (a standing subscription has none)",
     "confirm": "the subscription stands: what is published from now on is owed",
     "unsubscribe": "the application asked to leave",
+    "inherit": "the node takes part in a topic because one that it subscribed to includes it",
     "publish": "the application published, and was not refused",
     "spread": "the message was stamped with what it follows and handed to the overlay",
     "send": "a packet was put into the outgoing queue",

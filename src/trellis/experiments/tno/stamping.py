@@ -26,7 +26,8 @@ from trellis.effects import Effect, Send
 from trellis.events import Event, Standing
 from trellis.experiments.rows import Row, Rows
 from trellis.machine import Machine, Place
-from trellis.protocols.layers import GAPLESS, START_CUT, Overlay, Session
+from trellis.protocols.interest import Session
+from trellis.protocols.layers import GAPLESS, START_CUT, Overlay
 from trellis.protocols.orderings.total import Total
 from trellis.protocols.parts.desk_packets import Climb, Climbed, Stamped
 from trellis.protocols.parts.groups import ALONE, SHARED

@@ -16,7 +16,7 @@ from pyspark.sql import functions as F
 
 from trellis.audit import NOBODY, Excused
 from trellis.pipeline.audit import causal, delivery, fifo, integrity, total
-from trellis.pipeline.audit.columns import kept, living, starts_of
+from trellis.pipeline.audit.columns import inclusions, kept, living, starts_of, with_what_is_below
 
 
 class Case:
@@ -29,7 +29,9 @@ class Case:
         self.work = work
         self.excused = excused
         self.messages = kept(integrity.messages(self.trace), work, "messages")
-        self.subscriptions = kept(delivery.subscriptions(self.trace), work, "subscriptions")
+        self.inclusions = kept(inclusions(self.trace), work, "inclusions")
+        own = kept(delivery.subscriptions(self.trace), work, "subscriptions")
+        self.subscriptions = with_what_is_below(own, self.inclusions)
 
     @cached_property
     def steps(self) -> DataFrame:
@@ -43,13 +45,16 @@ class Case:
             return table.where(~F.col("topic").isin(let_off)) if let_off else table
 
         trace, said = judged(self.trace), judged(self.messages)
+        subscribers = judged(self.subscriptions)
+        if let_off:
+            subscribers = subscribers.where(~F.col("of").isin(let_off))
         match audit:
             case "creation":
                 return integrity.creation(trace, said, work)
             case "duplicate":
                 return integrity.duplicate(trace, judged(self.steps), work)
             case "uninvited":
-                return integrity.uninvited(trace, work)
+                return integrity.uninvited(trace, self.inclusions, work)
             case "fifo":
                 return fifo.fifo(judged(self.steps))
             case "causal":
@@ -57,9 +62,9 @@ class Case:
             case "across":
                 return causal.across(trace, said, work)
             case "lost":
-                return delivery.lost(trace, said, judged(self.subscriptions), judged(self.steps), self.quiet, work)
+                return delivery.lost(trace, said, subscribers, judged(self.steps), self.quiet, work)
             case "stuck":
-                return delivery.stuck(trace, said, judged(self.subscriptions), work)
+                return delivery.stuck(trace, said, subscribers, work)
             case "total":
                 return total.total(trace, said, work)
         raise KeyError(audit)

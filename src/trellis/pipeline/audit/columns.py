@@ -9,8 +9,9 @@ from pyspark.sql import functions as F
 
 from trellis.audit import NEEDED_KINDS, Witness
 from trellis.pipeline.tables import address, pattern
-from trellis.trace.rows import OF_NODE
-from trellis.words import MessageId
+from trellis.protocols.parts.hierarchy import ROOT
+from trellis.trace.rows import DELIVERIES, OF_NODE
+from trellis.words import TOPIC_MAX, MessageId
 
 ORIGIN = ["run", "topic", "source", "incarnation"]  # one life of one publisher on one topic of one run
 MESSAGE = [*ORIGIN, "seq"]
@@ -55,6 +56,32 @@ def membership(trace: DataFrame) -> DataFrame:
     said = of_kind(trace, "subscribe", "confirm", "unsubscribe").select(*cells, "topic", "kind")
     over = of_kind(trace, *OF_NODE).select(*cells, F.lit("unsubscribe").alias("kind"))
     return said.unionByName(over.join(said.select(*PLACE).distinct(), ["run", "node"]))
+
+
+def in_tree(topic: str = "topic") -> Column:
+    """As parts/hierarchy.py has it."""
+    return F.col(topic).startswith(ROOT)
+
+
+def inclusions(trace: DataFrame) -> DataFrame:
+    """One row per topic of which there are messages and per topic that includes it (`of`). Few; none without a tree."""
+    said = of_kind(trace, "publish", *DELIVERIES, "receive", "fill").where(in_tree() & (F.col("topic") != ROOT))
+    parts = F.split(F.substring("topic", 2, TOPIC_MAX), r"\.")
+
+    def above(n: Column) -> Column:
+        return F.concat(F.lit(ROOT), F.array_join(F.slice(parts, F.lit(1), n), "."))
+
+    names = F.transform(F.sequence(F.lit(0), F.size(parts) - 1), above)
+    return said.select("run", "topic").distinct().withColumn("of", F.explode(names))
+
+
+def with_what_is_below(table: DataFrame, pairs: DataFrame) -> DataFrame:
+    """Rows about topics, and the same about each topic that those include. `pairs` is what `inclusions` gave; `of` is
+    the topic that the row was about.
+    """
+    own = table.withColumn("of", F.col("topic"))
+    below = own.drop("topic").join(F.broadcast(pairs), ["run", "of"])
+    return own.unionByName(below.select(*own.columns))
 
 
 def gaps_in(trace: DataFrame) -> DataFrame:

@@ -15,6 +15,7 @@ from trellis.pipeline.audit.columns import (
     carried,
     gaps_in,
     in_gaps,
+    in_tree,
     kept,
     membership,
     name,
@@ -93,13 +94,17 @@ def meanwhile(cuts: str) -> Column:
 def checked(subscribers: DataFrame, said: DataFrame, quiet: bool) -> DataFrame:
     """Per run, how many (message, steady subscriber) pairs `lost` looks at."""
     born, owed = owed_to(subscribers, said, quiet)
-    return born.join(subscribers, ["run", "topic"]).where(owed).groupBy("run").count()
+    flat = born.where(~in_tree()).join(subscribers, ["run", "topic"]).where(owed)
+    tree = born.where(in_tree()).join(subscribers, ["run", "topic"]).where(owed).select("node", *MESSAGE).distinct()
+    counts = flat.groupBy("run").count().unionByName(tree.groupBy("run").count())
+    return counts.groupBy("run").agg(F.sum("count").alias("count"))
 
 
 def lost(
     trace: DataFrame, said: DataFrame, subscribers: DataFrame, stepped: DataFrame, quiet: bool, work: Path
 ) -> DataFrame:
-    """A message that never came to a steady subscriber. `said` and `stepped` are what `messages` and `steps` gave.
+    """A message that never came to a steady subscriber. `said` and `stepped` are what `messages` and `steps` gave. Of
+    several subscriptions of a node that it is for, the one that began first tells of it.
 
     What a node never got of an origin was left out at some step, or lies above the highest number that it delivered,
     and did not come late. Such holes are few where little is lost.
@@ -125,7 +130,10 @@ def lost(
         .join(stepped.where("seq < before").select(*AT_PLACE), AT_PLACE, "left_anti")
         .join(subscribers.drop("number"), IN_LIFE)
         .where(owed)
-        .select(*AT_PLACE, "published_at", "since", "left", meanwhile("cuts").alias("cut_off")),
+        .withColumn("cut_off", meanwhile("cuts"))
+        .groupBy(*AT_PLACE)
+        .agg(F.min_by(F.struct("published_at", "since", "left", "cut_off"), "since").alias("first"))
+        .select(*AT_PLACE, "first.*"),
         work,
         "missing",
     )
@@ -216,7 +224,8 @@ def stuck(trace: DataFrame, said: DataFrame, subscribers: DataFrame, work: Path)
     Copies and deliveries of a message at a node meet in one aggregate, not in a join.
     """
     standing = subscribers.where("left IS NULL")
-    held = copies_of(trace).join(standing.select(*PLACE, "since"), PLACE).where("position > since").drop("since")
+    first = standing.groupBy(*PLACE).agg(F.min("since").alias("since"))  # of those that a message is for
+    held = copies_of(trace).join(first, PLACE).where("position > since").drop("since")
     delivered = (
         where_copies_are(of_kind(trace, *DELIVERIES), held, work)
         .withColumn("copies", F.lit(None).cast("int"))
@@ -237,7 +246,7 @@ def stuck(trace: DataFrame, said: DataFrame, subscribers: DataFrame, work: Path)
     )
     held_back = of_the_living(in_gaps(waiting, gaps_in(trace), "left_anti"), trace, said, work)
     back = (" received ", name(), " at ", F.col("at"), " and still holds it back at the end, ", F.col("end"))
-    unconfirmed = standing.where("confirmed IS NULL").select(
+    unconfirmed = standing.where("confirmed IS NULL AND of = topic").select(
         *PLACE, *(F.col(f"since_{cell}").alias(cell) for cell in ("at", "source", "incarnation", "seq"))
     )
     never = (" subscribed to ", F.col("topic"), " at ", F.col("at"), " and was never confirmed")

@@ -18,6 +18,7 @@ from trellis.pipeline.audit.columns import (
     membership,
     name,
     of_kind,
+    with_what_is_below,
     witnesses,
 )
 from trellis.trace.rows import DELIVERIES
@@ -64,17 +65,18 @@ def duplicate(trace: DataFrame, stepped: DataFrame, work: Path) -> DataFrame:
     return witnesses("duplicate", found, "node ", F.col("node"), " delivered ", name(), *rows)
 
 
-def uninvited(trace: DataFrame, work: Path) -> DataFrame:
-    """A delivery at a node whose application is not subscribed to the topic, by its last word, or was told of a gap."""
+def uninvited(trace: DataFrame, pairs: DataFrame, work: Path) -> DataFrame:
+    """A delivery at a node whose application is not subscribed to the topic or to one that includes it, by its last
+    word, or was told of a gap. `pairs` is what `inclusions` gave.
+    """
     until = F.lead("position").over(Window.partitionBy(*PLACE).orderBy("position"))
-    inside = kept(
+    subscribed = (
         membership(trace)
         .select(*PLACE, "kind", F.col("position").alias("since"), until.alias("until"))
         .where("kind <> 'unsubscribe'")
-        .drop("kind"),
-        work,
-        "inside",
-    ).alias("inside")
+        .drop("kind")
+    )
+    inside = kept(with_what_is_below(subscribed, pairs), work, "inside").alias("inside")
     delivered = of_kind(trace, *DELIVERIES).select(*AT_PLACE, "position", "at")
 
     def by_membership(table: DataFrame, how: str) -> DataFrame:

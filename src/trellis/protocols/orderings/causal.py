@@ -13,7 +13,8 @@ from __future__ import annotations
 from trellis.errors import BarrierTooLong
 from trellis.events import Publish
 from trellis.machine import Place
-from trellis.protocols.layers import START_CUT, Ordering, Session
+from trellis.protocols.interest import Session
+from trellis.protocols.layers import START_CUT, Ordering
 from trellis.protocols.seam import Missing
 from trellis.words import Barrier, Message, MessageId, Origin, Topic, Vector
 

@@ -30,6 +30,7 @@ class Deskbound(Ordering):
 
     options: ClassVar[dict[str, int]] = {"desks": 3, "block": 0, "copies": 1, "grows": 0, "retry": 0, "lease": 0}
     packets = WIRE
+    subtopics = False
 
     def __init__(
         self, place: Place, rule: str, desks: int, block: int, copies: int, grows: int, retry: int, lease: int

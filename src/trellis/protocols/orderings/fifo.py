@@ -7,7 +7,8 @@ Assumes:  numbers without gaps per origin and topic, and a start cut for a joine
 from __future__ import annotations
 
 from trellis.machine import Place
-from trellis.protocols.layers import GAPLESS, START_CUT, Ordering, Session
+from trellis.protocols.interest import Session
+from trellis.protocols.layers import GAPLESS, START_CUT, Ordering
 from trellis.protocols.seam import Missing
 from trellis.words import Message, Origin, Topic, Vector
 

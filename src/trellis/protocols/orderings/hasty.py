@@ -18,7 +18,7 @@ from typing import ClassVar
 
 from trellis.events import Cycle, Receive, Timeout
 from trellis.machine import Place
-from trellis.protocols.layers import Session
+from trellis.protocols.interest import Session
 from trellis.protocols.orderings.subscriber import number_of
 from trellis.protocols.orderings.total import Total
 from trellis.protocols.parts.desk_packets import Pull, Told

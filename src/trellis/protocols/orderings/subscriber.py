@@ -13,7 +13,7 @@ from bisect import bisect_left
 
 from trellis.events import Event, Standing
 from trellis.machine import Place
-from trellis.protocols.layers import LEAVING, Session
+from trellis.protocols.interest import LEAVING, Session
 from trellis.protocols.orderings.deskbound import Deskbound
 from trellis.protocols.parts.desk_packets import Admitted, Change, Ours, Reach, Reached, Renew, Renewed
 from trellis.protocols.parts.passed import Passed

@@ -17,7 +17,8 @@ from typing import ClassVar
 
 from trellis.events import Publish
 from trellis.machine import Place
-from trellis.protocols.layers import GAPLESS, LEAVING, START_CUT, Session
+from trellis.protocols.interest import LEAVING, Session
+from trellis.protocols.layers import GAPLESS, START_CUT
 from trellis.protocols.orderings.deskbound import Deskbound
 from trellis.protocols.orderings.subscriber import Subscriber, number_of
 from trellis.protocols.parts.desk_packets import Ask, Ours, Pull, Stamped, Told

@@ -23,7 +23,8 @@ from msgspec import Meta
 from trellis.errors import UnexpectedEvent
 from trellis.events import Cycle, Event, Publish, Receive, Standing, Timeout
 from trellis.machine import Place
-from trellis.protocols.layers import GAPLESS, IN, LEAVING, START_CUT, Ordering, Session
+from trellis.protocols.interest import IN, LEAVING, Session
+from trellis.protocols.layers import GAPLESS, START_CUT, Ordering
 from trellis.protocols.parts.desk_packets import Ours
 from trellis.protocols.parts.groups import SHARED, Desks, Groups
 from trellis.protocols.parts.stamps import stamp_of
@@ -136,6 +137,7 @@ class TotalPrinted(Ordering):
     options: ClassVar[dict[str, int]] = {"desks": 3, "retry": 0}
     packets = (Request, Climb, Timestamp, Enrolment, Enrolled, Listing)
     fifo_links = True
+    subtopics = False
 
     def __init__(self, place: Place, desks: int, retry: int) -> None:
         super().__init__(place)

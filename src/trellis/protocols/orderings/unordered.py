@@ -5,7 +5,8 @@ Promises: no creation and no duplicate, as the overlay brings each message once.
 
 from __future__ import annotations
 
-from trellis.protocols.layers import Ordering, Session
+from trellis.protocols.interest import Session
+from trellis.protocols.layers import Ordering
 from trellis.words import Message
 
 

@@ -24,7 +24,7 @@ from trellis.effects import Held
 from trellis.errors import UnexpectedEvent
 from trellis.events import Cycle, Timeout
 from trellis.machine import Place
-from trellis.protocols.layers import CRASHES, GAPLESS, START_CUT, Hearers, Overlay
+from trellis.protocols.layers import CRASHES, GAPLESS, START_CUT, SUBTOPICS, Hearers, Overlay
 from trellis.protocols.overlays.damulticast_group import IN, JOINING, LEAVING, Group, Parameters, Uplink
 from trellis.protocols.overlays.damulticast_packets import Ask, Digest, Found, Holdings, Refill, Search, Start, Stray
 from trellis.protocols.overlays.damulticast_repair import Comparison
@@ -46,7 +46,7 @@ class DaMulticast(Overlay):
 
     promise = "every subscriber of a topic and of those above it gets a message; nobody else ever does"
     source = "daMulticast (Baehni et al. 2004) with run-time membership, and a digest exchange beyond it"
-    gives = frozenset({START_CUT, GAPLESS, CRASHES})
+    gives = frozenset({START_CUT, GAPLESS, CRASHES, SUBTOPICS})
     lossy = True
     settles = 160
     options: ClassVar[dict[str, int]] = {
@@ -73,6 +73,7 @@ class DaMulticast(Overlay):
         self.reach = Reach(range(place.me, place.me + 1) if place.alone else range(place.size))
         self.lives: dict[NodeId, int] = {}
         self.groups: dict[Topic, Group] = {}
+        self.brought: dict[Topic, None] = {}  # topics whose messages the layer above takes
         self.comparison = Comparison(self, keep)
         self.bootstrap = Bootstrap(self, hops, LIMIT)
         self.round = 0
@@ -97,7 +98,7 @@ class DaMulticast(Overlay):
 
     @classmethod
     def gives_with(cls, options: Mapping[str, int]) -> frozenset[str]:
-        return cls.gives if options.get("repair", 1) else frozenset({CRASHES})
+        return cls.gives if options.get("repair", 1) else frozenset({CRASHES, SUBTOPICS})
 
     # Time
 
@@ -109,6 +110,7 @@ class DaMulticast(Overlay):
             self.set_timer(TIMER, self.period)
         self.round += 1
         self.comparison.log.age()
+        self.join_uncovered()
         for group in list(self.groups.values()):
             group.begin_round(self.round)
             self.bootstrap.begin_round(group, self.round)
@@ -146,49 +148,82 @@ class DaMulticast(Overlay):
         return self.usual._replace(**about.options) if about is not None else self.usual
 
     def join(self, topic: Topic) -> None:
+        """If I am in a group that includes it I get it already; else I look for its own."""
         self.settle_standing()
         self.arm()
+        if self.covers(topic):
+            if not self.comparison.has(topic):
+                self.comparison.begin(topic, {})
+            self.bring(topic)
+        else:
+            self.begin_joining(topic)
+
+    def begin_joining(self, topic: Topic) -> None:
         self.turns += 1
         self.bootstrap.begin(self.new_group(topic))
 
     def come_back(self, topic: Topic) -> None:
         """I had not left yet, and have missed nothing."""
-        group = self.groups[topic]
+        self.return_to(self.groups[topic])
+        self.inherit_all()
+
+    def return_to(self, group: Group) -> None:
         self.turns += 1
         group.me = Entry(self.me, self.origin[1], self.turns)
         group.phase = IN
         self.bootstrap.refresh(group)
-        self.inherit_all()
-        self.above.joined(topic, self.upto(topic))
+        self.bring(group.topic)
 
     def begin_group(self, group: Group) -> None:
         """I know my fellows, and from where on I get everything."""
-        group.phase = IN
         topic = group.topic
         group.cuts.setdefault(topic, {})
         for each, cut in sorted(group.cuts.items()):
             if not self.comparison.has(each):  # if another of mine includes it, it is new
-                self.comparison.begin(each, {} if self.is_inherited(each, but=topic) else cut)
+                self.comparison.begin(each, {} if self.covers(each) else cut)
+        group.phase = IN
         self.inherit_all()
+        if topic not in self.brought and not group.parting:
+            self.bring(topic)
+        queue, group.queue = group.queue, []
+        for message in queue:
+            self.pass_on(message, group)
+        if group.parting:
+            group.parting = False
+            self.leave(topic)
+
+    def bring(self, topic: Topic) -> None:
+        """From now on the layer above gets a topic that it asked for."""
+        self.brought[topic] = None
         self.above.joined(topic, self.upto(topic))
 
     def inherit_all(self) -> None:
-        """Whatever I have is mine if I want a topic that includes it."""
+        """Whatever I have is for the layer above if a group of mine includes it; also what it was about to leave."""
         for topic in sorted(self.comparison.account.topics):
-            if self.is_inherited(topic):
-                self.above.inherits(topic, self.upto(topic))
+            if topic not in self.brought and self.covers(topic):
+                group = self.groups.get(topic)
+                if group is None:
+                    self.brought[topic] = None
+                    self.above.inherits(topic, self.upto(topic))
+                elif group.phase is LEAVING:
+                    self.return_to(group)
 
     def inherit(self, topic: Topic) -> None:
         """A topic below one of mine of which I had not heard: it is new, and I get it from its beginning on."""
         self.comparison.begin(topic, {})
-        if self.is_inherited(topic):
-            self.above.inherits(topic, {})
+        self.inherit_all()
 
-    def is_inherited(self, topic: Topic, but: Topic = "") -> bool:
-        """Whether I want one that includes it."""
-        return any(
-            group.phase is IN and one != but and self.tree.includes(one, topic) for one, group in self.groups.items()
-        )
+    def covers(self, topic: Topic) -> bool:
+        """Whether I am in a group that includes it."""
+        return any(group.phase is IN and self.tree.includes(one, topic) for one, group in self.groups.items())
+
+    def join_uncovered(self) -> None:
+        """Topics that a group brought which I left since, and that are wanted for themselves: by a group of their own.
+        Until I am in that I get them as before, because leaving takes longer.
+        """
+        for topic in self.brought:
+            if topic not in self.groups and not self.covers(topic):
+                self.begin_joining(topic)
 
     def upto(self, topic: Topic) -> Vector:
         return dict(self.comparison.account.topics[topic].upto)
@@ -199,16 +234,21 @@ class DaMulticast(Overlay):
         return {topic: self.above.frontier(topic) for topic in sorted(topics)}
 
     def leave(self, topic: Topic) -> None:
-        """I stay until what I have is safe with others and none of them knows me any more: so nobody sends me what I do
-        not want.
+        """I stay in the group until what I have is safe with others and none of them knows me any more: so nobody sends
+        me what I do not want.
         """
         self.settle_standing()
-        group = self.groups[topic]
+        self.brought.pop(topic, None)
+        group = self.groups.get(topic)
+        if group is None:  # it came with another one
+            self.above.departed(topic)
+            return
+        if group.queue:  # what I said must be told there first
+            group.parting = True
+            return
         group.phase, group.left, group.agreed, group.silent = LEAVING, self.round, -1, -1
-        for each in sorted(self.comparison.account.topics):
-            if self.tree.includes(topic, each) and not self.is_inherited(each):
-                self.above.disinherits(each)
         group.unanswered.clear()
+        group.asked.clear()
         for uplink in group.uplinks:
             uplink.agreed = -1
         for node in sorted({*group.company.known, *self.bootstrap.places_of(topic)} - {self.me}):
@@ -292,10 +332,16 @@ class DaMulticast(Overlay):
 
     def spread(self, message: Message) -> None:
         self.settle_standing()
-        group = self.groups[message.id.topic]
+        topic = message.id.topic
+        if topic not in self.groups:  # I have it with another one; to speak I must be known there
+            self.begin_joining(topic)
+        group = self.groups[topic]
         self.comparison.add(message)
         group.unheld.append(message)
-        self.pass_on(message, group)
+        if group.phase is JOINING:
+            group.queue.append(message)
+        else:
+            self.pass_on(message, group)
 
     def pass_on(self, message: Message, group: Group) -> None:
         """Infect, and die."""
@@ -425,6 +471,7 @@ class DaMulticast(Overlay):
                 some = draw.few(seed, draw.SUPERTABLE, standing[above], group.with_.z, self.me, self.me, uplink.key)
                 uplink.offer(above, [Entry(node, 0, 1) for node in some])
         self.comparison.begin(topic, {})
+        self.brought[topic] = None
 
     def remember(self, topic: Topic, standing: dict[Topic, Members]) -> None:
         """I may be one of those who remember it, or an empty topic above it."""

@@ -103,6 +103,8 @@ class Group:
         self.phase = JOINING
         self.company = company
         self.uplinks = uplinks
+        self.parting = False  # I leave as soon as I am in it, and have said what I had to say
+        self.queue: list[Message] = []  # mine, from before I was in it
         self.unheld: list[Message] = []  # mine, that nobody else has for certain
         self.passed: dict[MessageId, None] = {}  # lately, by me
         self.agreed = -1  # in which round a fellow had what I have

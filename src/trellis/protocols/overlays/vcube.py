@@ -25,7 +25,7 @@ from trellis.effects import Send
 from trellis.errors import UnexpectedEvent
 from trellis.events import Cycle, Timeout
 from trellis.machine import Place
-from trellis.protocols.layers import CRASHES, GAPLESS, HELD_MAX, START_CUT
+from trellis.protocols.layers import CRASHES, GAPLESS, HELD_MAX, START_CUT, SUBTOPICS
 from trellis.protocols.overlays.vcube_changes import Changes
 from trellis.protocols.overlays.vcube_membership import (
     CUTTING,
@@ -35,6 +35,7 @@ from trellis.protocols.overlays.vcube_membership import (
 from trellis.protocols.overlays.vcube_packets import (
     Ack,
     Answer,
+    Below,
     Cut,
     Fill,
     Pub,
@@ -46,6 +47,7 @@ from trellis.protocols.overlays.vcube_packets import (
 )
 from trellis.protocols.overlays.vcube_repair import TIMER
 from trellis.protocols.overlays.vcube_waves import Gathering, Pending
+from trellis.protocols.parts.hierarchy import in_tree
 from trellis.protocols.parts.view import GONE, Rank, View
 from trellis.words import Message, MessageId, NodeId, Packet, Topic
 
@@ -55,7 +57,7 @@ class VCube(Changes):
 
     promise = "every confirmed subscriber gets every message once, whoever joins or leaves; no forwarders that stay"
     source = "VCube-PS (de Araujo et al. 2018), holes V1-V12 closed"
-    gives = frozenset({START_CUT, GAPLESS, CRASHES})
+    gives = frozenset({START_CUT, GAPLESS, CRASHES, SUBTOPICS})
     options: ClassVar[dict[str, int]] = {"window": 8, "batch": 256, "repair": 0, "keep": 10_000}
 
     def __init__(self, place: Place, window: int, batch: int, repair: int, keep: int) -> None:
@@ -81,6 +83,8 @@ class VCube(Changes):
                 self.upon_state(sender, packet)
             case Fill():
                 self.repair.upon_fill(sender, packet)
+            case Below():
+                self.tree.upon_below(sender, packet)
             case _:
                 raise UnexpectedEvent(self, packet)
 
@@ -220,6 +224,7 @@ class VCube(Changes):
             if rank is not None and rank.incarnation < incarnation:
                 view.update([Rank(node, incarnation, 0, GONE)])
         self.seat(node)
+        self.tree.tell_names(node, (topic for topic in self.left if in_tree(topic) and topic not in self.topics))
         for topic, state in list(self.topics.items()):
             self.ask_where_it_stands(node, topic, state)
             self.repair.stir(topic)
@@ -234,6 +239,8 @@ class VCube(Changes):
 
     def upon_state(self, sender: NodeId, told: State) -> None:
         topic = told.id.topic
+        if in_tree(topic):
+            self.tree.upon_state(sender, told)
         state = self.topics.get(topic)
         if state is not None:
             was_in = sender in state.view.members

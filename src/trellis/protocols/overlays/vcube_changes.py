@@ -21,9 +21,11 @@ from trellis.protocols.overlays.vcube_membership import (
     RANK,
     Membership,
 )
-from trellis.protocols.overlays.vcube_packets import Answer, Cut, Refuse, State, Sub, Uns, Wave
+from trellis.protocols.overlays.vcube_packets import Answer, AnswerBelow, Cut, Refuse, State, Sub, Uns, Wave
 from trellis.protocols.overlays.vcube_repair import Repair
+from trellis.protocols.overlays.vcube_tree import Tree
 from trellis.protocols.overlays.vcube_waves import Gathering, Waves
+from trellis.protocols.parts.hierarchy import in_tree
 from trellis.protocols.parts.seen import Seen
 from trellis.protocols.parts.view import GONE, MEMBER, Rank, View
 from trellis.words import Message, MessageId, NodeId, Topic, Vector, merge
@@ -35,6 +37,7 @@ class Changes(Waves):
     def __init__(self, place: Place, batch: int, repair: int, keep: int) -> None:
         super().__init__(place)
         self.repair = Repair(self, repair, keep, batch)
+        self.tree = Tree(self)
         self.versions: dict[Topic, int] = {}  # my membership changes so far, per topic
         self.topics: dict[Topic, Membership] = {}  # absent: OUT
         self.left: dict[Topic, Vector] = {}  # what I knew of a topic when I left it
@@ -54,15 +57,21 @@ class Changes(Waves):
 
     def upon_standing(self, topic: Topic, members: tuple[NodeId, ...]) -> None:
         """Membership from before the run: everybody is a member of version 1 in everybody's view."""
-        if self.me in members:
-            self.versions[topic] = 1
-            self.topics[topic] = Membership(View.standing(self.me, members, self.reach), IN)
-            self.repair.begin(topic, {})
+        if in_tree(topic):
+            self.tree.upon_standing(topic, members)
+        elif self.me in members:
+            self.stand(topic, members)
+
+    def stand(self, topic: Topic, members: tuple[NodeId, ...]) -> None:
+        self.versions[topic] = 1
+        self.topics[topic] = Membership(View.standing(self.me, members, self.reach), IN)
+        self.repair.begin(topic, {})
 
     def join(self, topic: Topic) -> None:
         """Algorithm 1, lines 4-8: start with a view of myself, and tell every node."""
         state = self.topics[topic] = Membership(View(self.me, self.reach), JOINING)
         state.departed = dict(self.left.get(topic, {}))
+        state.fresh = in_tree(topic) and self.tree.is_fresh(topic)
         rank = self.change_rank(topic, JOINING)
         height = self.dimension
         self.launch(Sub(self.change_id(topic), height, rank), None, self.everybody(height), None)
@@ -72,6 +81,8 @@ class Changes(Waves):
         state = self.topics[topic]
         state.view.update(answers.ranks.values())
         merge(state.departed, answers.vector)
+        if in_tree(topic):
+            state.awaits = self.tree.join_below(topic, answers.topics)
         rank = self.change_rank(topic, CUTTING)
         self.introduce(topic, state)
         self.launch_change(Cut(self.change_id(topic), self.dimension, rank), state)
@@ -79,9 +90,18 @@ class Changes(Waves):
     def upon_cut_answered(self, topic: Topic, answers: Gathering) -> None:
         """What nobody had delivered by then was published after everybody knew me: it will come to me."""
         state = self.topics[topic]
-        cut = dict(state.departed)
-        merge(cut, answers.vector)
+        cut: Vector = {}
+        if not state.fresh:
+            merge(cut, state.departed)
+            merge(cut, answers.vector)
+        if state.awaits and self.tree.is_waiting(state):
+            state.cut = cut
+        else:
+            self.enter(topic, state, cut)
+
+    def enter(self, topic: Topic, state: Membership, cut: Vector) -> None:
         state.phase = IN
+        state.cut = None
         state.seen = Seen(cut)
         self.repair.begin(topic, cut)
         self.repair.stir(topic)
@@ -92,6 +112,8 @@ class Changes(Waves):
                 self.take_or_skip(state, message)
             else:  # the application has changed its mind, and I left at once
                 self.note("skip", message.id, count=message.count)
+        if in_tree(topic):
+            self.tree.entered(topic, state)
 
     def introduce(self, topic: Topic, state: Membership) -> None:
         """My SUB went by way of others, and one of them may have had no link to a member that I have one to."""
@@ -124,6 +146,8 @@ class Changes(Waves):
         del self.topics[topic]  # waves under way keep the view that they need
         self.repair.end(topic)
         self.above.departed(topic)
+        if in_tree(topic):
+            self.tree.look_again()
 
     # What I say of myself
 
@@ -172,7 +196,10 @@ class Changes(Waves):
 
     def upon_sub(self, sender: NodeId, sub: Sub) -> None:
         """Lines 41-42, 72: every node passes it on; whoever takes part remembers the joiner."""
-        state = self.topics.get(sub.id.topic)
+        topic = sub.id.topic
+        if in_tree(topic):
+            self.tree.meet(topic)
+        state = self.topics.get(topic)
         if state is not None:
             state.view.update([sub.rank])
         self.launch(sub, sender, self.everybody(sub.height), None)
@@ -222,4 +249,8 @@ class Changes(Waves):
             ranks[self.me] = rank
         if isinstance(packet, Cut) or (isinstance(packet, Sub) and rank.rank != MEMBER):
             merge(vector, self.knows(topic))
+        if isinstance(packet, Sub) and in_tree(topic):
+            topics = pending.topics | dict.fromkeys(self.tree.below(topic))
+            if topics:
+                return AnswerBelow(packet.id, packet.height, tuple(ranks.values()), vector, tuple(sorted(topics)))
         return Answer(packet.id, packet.height, tuple(ranks.values()), vector)

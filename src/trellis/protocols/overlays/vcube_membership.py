@@ -11,7 +11,7 @@ from __future__ import annotations
 from trellis.protocols.overlays.vcube_packets import Pub
 from trellis.protocols.parts.seen import Seen
 from trellis.protocols.parts.view import GONE, MEMBER, NEWCOMER, View
-from trellis.words import Message, MessageId, Vector
+from trellis.words import Message, MessageId, Topic, Vector
 
 JOINING, CUTTING, IN, DRAINING, LEAVING = "joining", "cutting", "in", "draining", "leaving"
 
@@ -27,7 +27,10 @@ RANK = {
 class Membership:
     """What one node keeps of one topic."""
 
-    __slots__ = ("departed", "early", "outstanding", "phase", "queue", "returned", "seen", "settled", "unheard", "view")
+    __slots__ = (
+        *("awaits", "cut", "departed", "early", "fresh", "outstanding", "phase", "queue"),
+        *("returned", "seen", "settled", "unasked", "unheard", "view"),
+    )
 
     def __init__(self, view: View, phase: str) -> None:
         self.phase = phase
@@ -40,6 +43,11 @@ class Membership:
         self.returned: dict[int, int] = {}  # first number -> messages, of my waves that came back before an earlier one
         self.settled = -1  # my number up to which all is settled; -1: I have said nothing yet
         self.unheard: dict[MessageId, Pub] = {}  # my waves that came back while nobody was to be reached
+        # In the tree
+        self.fresh = False  # nothing had been said on it when I began to want it: no cut
+        self.awaits: tuple[Topic, ...] = ()  # topics below it that must stand before it does
+        self.cut: Vector | None = None  # while it waits for them
+        self.unasked = False  # somebody who has left it, or whom I could not reach, may have what I lack
 
     def is_in(self) -> bool:
         return self.phase is IN or self.phase is DRAINING

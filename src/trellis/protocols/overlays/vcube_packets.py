@@ -13,9 +13,10 @@ from msgspec import Meta
 
 from trellis.errors import RemoteProtocolError
 from trellis.protocols.parts.view import Rank
-from trellis.words import Height, Message, Packet, Vector
+from trellis.words import Height, Message, Packet, Topic, Vector
 
 Messages = Annotated[tuple[Message, ...], Meta(min_length=1, max_length=65_536)]
+Topics = Annotated[tuple[Topic, ...], Meta(max_length=65_536)]
 Ranks = Annotated[tuple[Rank, ...], Meta(max_length=65_536)]
 
 WAVE_BYTES_MAX = 1 << 19  # of the messages in one wave
@@ -88,6 +89,20 @@ class Answer(Packet, frozen=True, gc=False, tag="W"):
     ranks: Ranks
     vector: Vector
     kind: ClassVar[str] = "ACK"
+    topics: ClassVar[tuple[Topic, ...]] = ()
+
+
+class AnswerBelow(Answer, frozen=True, gc=False, tag="B"):
+    """The same to a SUB of the tree, with topics below its own that somebody there has ever had to do with."""
+
+    topics: Topics  # type: ignore[misc]
+
+
+class Below(Packet, frozen=True, gc=False, tag="K"):
+    """Topics of the tree that its sender has ever had to do with: for whoever was out of reach, or asks."""
+
+    topics: Topics
+    kind: ClassVar[str] = "BELOW"
 
 
 class Refuse(Packet, frozen=True, gc=False, tag="R"):
@@ -167,4 +182,6 @@ WIRE: tuple[type[Packet], ...] = (
     Refuse,
     State,
     Fill,
+    AnswerBelow,
+    Below,
 )  # what travels between processes

@@ -41,12 +41,13 @@ class Pending:
 class Gathering(Pending):
     """A membership change on its way: its answers say something."""
 
-    __slots__ = ("ranks", "vector")
+    __slots__ = ("ranks", "topics", "vector")
 
     def __init__(self, packet: Wave, asker: NodeId | None, view: View | None, children: Children) -> None:
         super().__init__(packet, asker, view, children)
         self.ranks: dict[NodeId, Rank] = {}
         self.vector: Vector = {}
+        self.topics: dict[Topic, None] = {}  # below that of a SUB
 
 
 class Waves(Overlay):
@@ -103,6 +104,7 @@ class Waves(Overlay):
                 for rank in answer.ranks:
                     pending.ranks[rank.node] = rank
                 merge(pending.vector, answer.vector)
+                pending.topics.update(dict.fromkeys(answer.topics))
             self.complete_if_answered(pending)
 
     def upon_refuse(self, sender: NodeId, refusal: Refuse) -> None:

@@ -9,7 +9,7 @@ Assumes:  a topic whose name begins with a dot is in the tree; any other one sta
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 
 from trellis.errors import LocalProtocolError
 from trellis.machine import Place
@@ -36,6 +36,15 @@ def supers(topic: Topic) -> Iterator[Topic]:
     while above is not None:
         yield above
         above = super_of(above)
+
+
+def around(topic: Topic, others: Collection[Topic]) -> list[Topic]:
+    """Those of the others that are it, or include it by name, or that it includes."""
+    if not in_tree(topic):
+        return [topic] if topic in others else []
+    above = {topic, *supers(topic)}
+    below = ROOT if topic == ROOT else f"{topic}."
+    return [other for other in others if other in above or other.startswith(below)]
 
 
 def depth(topic: Topic) -> int:
