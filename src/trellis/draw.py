@@ -56,6 +56,7 @@ REFRESH = 35  # whether it says again that it is there
 ROUND = 36  # when its rounds begin
 PASSED = 37  # to whom a search is passed on
 RANK = 38  # how popular a topic of a tree is
+BEAT = 39  # how long a round of a random schedule is
 TREES = 40  # the shape of a random schedule of topics that include each other
 
 

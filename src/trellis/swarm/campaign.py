@@ -11,10 +11,10 @@ from typing import NamedTuple
 
 from trellis.audit import PROMISES, Witness, judge, promises_of
 from trellis.audit.diagnosis import HOLES, Diagnosis
-from trellis.protocols import WHOLE
+from trellis.protocols import WHOLE, never_rests
 from trellis.scenario.model import Scenario
 from trellis.sim import Run, run
-from trellis.swarm.schedule import break_things, lose_replies, make_hasty, schedule
+from trellis.swarm.schedule import beat, break_things, lose_replies, make_hasty, schedule
 from trellis.swarm.trees import trees
 from trellis.trace.rows import DELIVERIES
 
@@ -133,6 +133,8 @@ def try_one(
     scenario = (trees if hierarchy else schedule)(seed, overlay, ordering)
     if faults:
         scenario = break_things(scenario)
+    if never_rests(overlay):
+        scenario = beat(scenario)
     if lose:
         scenario = lose_replies(scenario, lose)
     if hasty:

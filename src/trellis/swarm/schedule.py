@@ -11,7 +11,7 @@ import msgspec
 
 from trellis import draw
 from trellis.audit import PROMISES
-from trellis.protocols import ORDERINGS, needs_fifo_links
+from trellis.protocols import ORDERINGS, needs_fifo_links, rounds_to_settle
 from trellis.protocols.orderings.total import Total
 from trellis.scenario.model import (
     Change,
@@ -19,6 +19,7 @@ from trellis.scenario.model import (
     Explicit,
     Faults,
     Lose,
+    Matrix,
     Nodes,
     Pause,
     Publication,
@@ -28,6 +29,7 @@ from trellis.scenario.model import (
     Sever,
     StackSpec,
 )
+from trellis.scenario.plan import plan
 from trellis.swarm.crossing import crossing
 from trellis.swarm.dice import Dice, uneven_links
 from trellis.words import NodeId, Time
@@ -134,6 +136,27 @@ def spare_a_majority(events: list[Crash | Pause | Sever], stack: StackSpec, span
                 event = msgspec.structs.replace(event, restart=event.at + span)
         spared.append(event)
     return spared
+
+
+def beat(scenario: Scenario) -> Scenario:
+    """The same schedule for an overlay that acts in rounds: at times one is about as long as a packet takes at most, at
+    times shorter. It ends when all has settled.
+    """
+    dice = Dice(scenario.seed, draw.BEAT)
+    period = max(5, slowest(scenario) // dice.one_of([1, 1, 2]))
+    actions = plan(msgspec.structs.replace(scenario, end=None)).actions
+    last = max([scenario.last_cause(), *(action.at for action in actions[-1:])])
+    stack = msgspec.structs.replace(scenario.stack, period=period)
+    if stack.options().get("repair") is not None:
+        stack = msgspec.structs.replace(stack, repair=1)
+    return msgspec.structs.replace(scenario, stack=stack, end=last + (1 + rounds_to_settle(stack.overlay)) * period)
+
+
+def slowest(scenario: Scenario) -> Time:
+    network = scenario.network
+    if isinstance(network, Random):
+        return network.high
+    return max(map(max, network.rows)) if isinstance(network, Matrix) else 1
 
 
 def lose_replies(scenario: Scenario, share: float) -> Scenario:
