@@ -96,7 +96,13 @@ def whole_chart(rows: Rows, key: str, x: str) -> Chart:
 def lowest(rows: Rows, key: str, than: int) -> Interval | None:
     """The root's share over that of another group, both as means over all failing shares."""
     some = of(rows, key)
-    return ratio(average(some, lambda row: of_all(row, ROOT)), average(some, lambda row: of_all(row, than)))
+    each = [pick(some, {key: share}) for share in setting(some, key)]  # every share counts once, however often run
+
+    def mean(group: int) -> Interval | None:
+        means = [found.mean for at in each if (found := average(at, lambda row: of_all(row, group))) is not None]
+        return Interval(sum(means) / len(means), 0.0, None, len(some)) if means else None
+
+    return ratio(mean(ROOT), mean(than))
 
 
 def root_is_lowest(key: str) -> list[Claim]:
