@@ -175,7 +175,7 @@ def test_what_a_process_of_daMulticast_knows_does_not_grow_with_the_path() -> No
 def test_the_trade_off_counts_everybody_of_all_groups() -> None:
     rows = [made_up(point(SHALLOW, c=3), reached) for reached in ([100] * 3, [100, 99, 100], [100] * 3, [100] * 3)]
     found = verdicts(tradeoff.EXPERIMENT, rows)
-    assert found["(wanted) c = 3: everybody gets it, beside ours with D1 and D2"].measured == 0.75
+    assert found["(wanted) c = 3: everybody gets it, beside ours with D1, D2"].measured == 0.75
     rows = [made_up(point(SHALLOW), [100, 100, 100 * (n > 0)]) for n in range(10)]
     limit = next(v for says, v in verdicts(tradeoff.EXPERIMENT, rows).items() if "the limit of 5.5.3" in says)
     assert limit.measured == pytest.approx(-log(-3 * log(0.9**0.5)))

@@ -65,9 +65,10 @@ def beside_formula(group: int, why: str) -> list[Claim]:
             why=why,
         ),
         Claim(
-            f"(wanted) nobody dead: all of {name} get it, beside ours with D1 and D2",
+            f"(wanted) nobody dead: all of {name} get it, beside ours with D1, D2",
             drawn(STILLBORN, 0.0)[group].whole,
             lambda rows: all_of(rows, group),
+            within=0.1,
         ),
     ]
 

@@ -59,7 +59,7 @@ WHOLE = (
 
 def rows(spark: SparkSession, scale: Scale) -> Rows:
     """But for daMulticast with 1,000, 100 and 10, which the figures run."""
-    many, few = (2000, 500) if scale == "paper" else (300, 60)
+    many, few = (2000, 500) if scale == "paper" else (200, 60)
     ours = [(point(sizes), many) for sizes in (SHALLOW, DEEP)]
     return on_spark(spark, [*ours, *((point(sizes, BROADCAST), few) for sizes in TOPOLOGIES)])
 
