@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from trellis.protocols.parts.hierarchy import Hierarchy, depth
-from trellis.trace.rows import DELIVERIES, OF_NODE, Row
+from trellis.trace.rows import DELIVERIES, OF_NODE
 from trellis.trace.table import Trace
 from trellis.words import MessageId, NodeId, Time, Topic
 
@@ -46,19 +46,24 @@ class Wishes:
     def __init__(self) -> None:
         self.tree = Hierarchy()
         self.standing: dict[NodeId, dict[Topic, None]] = {}
+        self.known: dict[NodeId, dict[Topic, Topic | None]] = {}  # what `group` found since the node's last word
 
-    def hear(self, row: Row) -> None:
-        if row.kind in OF_NODE:
-            self.standing.pop(row.node, None)
-        elif row.kind == "confirm":
-            self.standing.setdefault(row.node, {})[row.topic] = None
-        elif row.kind == "unsubscribe":
-            self.standing.get(row.node, {}).pop(row.topic, None)
+    def hear(self, kind: str, node: NodeId, topic: Topic) -> None:
+        self.known.pop(node, None)
+        if kind in OF_NODE:
+            self.standing.pop(node, None)
+        elif kind == "confirm":
+            self.standing.setdefault(node, {})[topic] = None
+        elif kind == "unsubscribe":
+            self.standing.get(node, {}).pop(topic, None)
 
     def group(self, node: NodeId, topic: Topic) -> Topic | None:
         """By which of its subscriptions a node wants what is published on a topic; None if it does not."""
-        mine = (each for each in self.standing.get(node, ()) if self.tree.reaches(each, topic))
-        return min(mine, key=depth, default=None)
+        known = self.known.setdefault(node, {})
+        if topic not in known:
+            mine = (each for each in self.standing.get(node, ()) if self.tree.reaches(each, topic))
+            known[topic] = min(mine, key=depth, default=None)
+        return known[topic]
 
 
 def reach(trace: Trace) -> list[Reach]:
@@ -76,7 +81,7 @@ def reach(trace: Trace) -> list[Reach]:
         elif row.kind in DELIVERIES:
             told.setdefault(id, {}).setdefault(row.node, row.at)
         else:
-            wishes.hear(row)
+            wishes.hear(row.kind, row.node, row.topic)
     return [found for id, at in born.items() for found in by_group(id, at, wanted[id], told.get(id, {}))]
 
 
@@ -90,9 +95,12 @@ def by_group(id: MessageId, born: Time, wanted: dict[NodeId, Topic], told: dict[
 def parasites(trace: Trace) -> int:
     """Messages that arrived at nodes that want none of their topic then; each time that one did."""
     wishes, found = Wishes(), 0
-    for row in trace.of_kind(*WORDS, "receive").rows():
-        if row.kind != "receive":
-            wishes.hear(row)
-        elif row.batch and wishes.group(row.node, row.topic) is None:
-            found += row.batch
+    rows = trace.of_kind(*WORDS, "receive")
+    (kinds, kind_names), (topics, names) = rows.words("kind"), rows.words("topic")
+    columns = (kinds, topics, rows.numbers("node"), rows.numbers("batch"))
+    for code, place, node, batch in zip(*(column.tolist() for column in columns), strict=True):
+        if (kind := kind_names[code]) != "receive":
+            wishes.hear(kind, node, names[place])
+        elif batch and wishes.group(node, names[place]) is None:
+            found += batch
     return found
