@@ -28,6 +28,7 @@ from trellis.metrics.epidemics import Level
 from trellis.metrics.outbreak import inside, link, told
 
 SLACK = 1e-9  # of sums of floats
+PRICE_MAX = 1e30
 
 
 class Bounds(NamedTuple):
@@ -193,24 +194,50 @@ def bid(option: Option, price: float) -> float:
 
 
 def priced(parts: Sequence[list[Option]], wanted: float) -> tuple[float, float]:
-    """A price for a unit of gain, and the cost of what is then bought: the lowest price at which it is enough."""
+    """A price for a unit of gain, the lowest at which enough is bought; and what a good purchase costs."""
 
-    def buy(price: float) -> tuple[float, float]:
-        bought = [min(part, key=lambda option: (bid(option, price), -option.gain)) for part in parts]
-        return sum(option.cost for option in bought), sum(option.gain for option in bought)
+    def buy(price: float) -> list[Option]:
+        return [min(part, key=lambda option: (bid(option, price), -option.gain)) for part in parts]
 
-    high = 1.0
-    while buy(high)[1] < wanted and high < 1e30:
-        high *= 4.0
-    cost, gain = buy(high)
-    if gain < wanted:  # beyond what numbers can tell apart: the surest of each
+    low, high = 0.0, 1.0
+    while gain_of(buy(high)) < wanted and high < PRICE_MAX:
+        low, high = high, 4.0 * high
+    bought = buy(high)
+    if gain_of(bought) < wanted:  # beyond what numbers can tell apart: the surest of each
         return high, sum(part[-1].cost for part in parts)
-    low = 0.0
     for _ in range(100):
         middle = (low + high) / 2
-        spent, gained = buy(middle)
-        if gained >= wanted:
-            high, cost = middle, spent
+        other = buy(middle)
+        if gain_of(other) >= wanted:
+            high, bought = middle, other
         else:
             low = middle
-    return high, cost
+    return high, sum(option.cost for option in thrifty(parts, bought, wanted))
+
+
+def gain_of(options: Iterable[Option]) -> float:
+    return sum(option.gain for option in options)
+
+
+def thrifty(parts: Sequence[list[Option]], bought: list[Option], wanted: float) -> list[Option]:
+    """What was bought, with what it gains too much given back where that saves most, or exchanged one against one."""
+    best = list(bought)
+    while True:
+        spare = gain_of(best) - wanted
+        saved, change = 0.0, {}
+        for n, part in enumerate(parts):
+            for option in part:
+                less = best[n].gain - option.gain
+                if best[n].cost - option.cost > saved and less <= spare:
+                    saved, change = best[n].cost - option.cost, {n: option}
+                if best[n].cost <= option.cost:
+                    continue
+                for m, other in enumerate(parts):  # a little more elsewhere may pay for much less here
+                    better = next((each for each in other if each.gain - best[m].gain >= less - spare), None)
+                    if m != n and better is not None:
+                        saving = best[n].cost - option.cost - (better.cost - best[m].cost)
+                        if saving > saved + SLACK:
+                            saved, change = saving, {n: option, m: better}
+        if not change:
+            return best
+        best = [change.get(n, option) for n, option in enumerate(best)]

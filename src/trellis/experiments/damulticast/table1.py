@@ -47,9 +47,9 @@ PMCAST = {STEEP: 6.61, SHALLOW: 5.44, DEEP: 5.89}
 WITHIN = 0.1
 
 SMALL_ROOT = (
-    "an event leaves 1,000 processes 0.9 rounds later than 100, but a root group of 10, where everybody knows 7 of 9, "
+    "an event leaves 1,000 processes some 0.8 rounds later than 100, but a root group of 10, where all know 7 of 9, "
     "takes 1.6 rounds instead of 3.2. The text gives no reason why it should take longer than three groups of 100; "
-    "counted until no packet is on its way it would be 8.9, but then the two others are 9% and 12% too high"
+    "counted until no packet is on its way it would be 8.9, but then the two others are some 9% and 12% too high"
 )
 WHOLE = (
     "a simulated number is whole in each run and the mean of the last process's; the paper's is an analysis that says "
