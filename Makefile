@@ -53,6 +53,7 @@ bench: setup  ## every figure a ratio in one run
 reproduce: setup  ## the papers' figures beside ours, as a page: some minutes on two cores
 	$(BIN)/trellis reproduce vcube-ps --out out/vcube-ps
 	$(BIN)/trellis reproduce tno --out out/tno
+	$(BIN)/trellis reproduce damulticast --out out/damulticast
 
 clean:
 	rm -rf .venv out build

@@ -7,7 +7,7 @@ from pathlib import Path
 
 def test_an_unknown_paper_figure_or_scale_is_told_what_there_is(refused, tmp_path: Path) -> None:
     out = ("--out", tmp_path / "found")
-    assert "there are vcube-ps, tno" in refused("reproduce", "vitis-x", *out)
+    assert "there are vcube-ps, tno, damulticast" in refused("reproduce", "vitis-x", *out)
     assert "there are fig4a, fig4b, fig5a, fig5b, table1" in refused("reproduce", "vcube-ps", "--figure", "fig3", *out)
     assert "there are quick, paper" in refused("reproduce", "vcube-ps", "--scale", "huge", *out)
     assert not (tmp_path / "found").exists()

@@ -191,7 +191,10 @@ def test_a_mean_over_runs_comes_with_its_interval() -> None:
 @pytest.mark.parametrize(
     ("asked", "rule"),
     [
-        (lambda: experiments_of("vcube"), "paper 'vcube': there is no such paper; there are vcube-ps, tno"),
+        (
+            lambda: experiments_of("vcube"),
+            "'vcube': there is no such paper; there are vcube-ps, tno, damulticast",
+        ),
         (lambda: experiments_of("vcube-ps", ["fig1"]), "figure 'fig1': vcube-ps has no such figure; there are fig4a"),
         (lambda: scale_of("huge"), "scale 'huge': there is no such scale; there are quick, paper"),
     ],

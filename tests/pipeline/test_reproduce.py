@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from trellis import cli
+from trellis.experiments.damulticast import setting, table2
 from trellis.experiments.experiment import Experiment, Table
 from trellis.experiments.reproduce import reproduce
 from trellis.experiments.tno import overlap
@@ -77,3 +78,16 @@ def test_a_table_is_made_once_and_again_by_other_code(spark, tmp_path: Path, mon
     monkeypatch.setattr("trellis.experiments.reproduce.fingerprint", lambda *_: "other")
     reproduce(spark, asked, "quick", tmp_path, lambda *_: None)
     assert made == ["quick"] * 3
+
+
+def test_runs_of_damulticast_on_spark_are_those_of_this_process(spark, tmp_path: Path) -> None:
+    """Each with the seed of its place, and kept as JSON between two reproductions."""
+    asked = [(setting.point((30, 10, 5), stillborn=0.2), 3), (setting.point((20, 5), "gossip-broadcast", group=-1), 2)]
+    table = Table("short", lambda spark, scale: setting.on_spark(spark, asked))
+    experiments = [table2.EXPERIMENT._replace(tables=(table,))]
+    for _ in range(2):
+        (found,) = reproduce(spark, experiments, "quick", tmp_path, lambda *_: None)
+        assert len(found.packets) == 5
+    made = json.loads((tmp_path / "sweeps" / "quick" / "short.json").read_bytes())["rows"]
+    plain = [setting.measured(point, setting.seed_of(point, n)) for point, runs in asked for n in range(runs)]
+    assert sorted(made, key=lambda row: row["run"]) == sorted(plain, key=lambda row: row["run"])

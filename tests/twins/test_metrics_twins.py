@@ -12,7 +12,7 @@ from trellis.audit.delivery import Logbook, checked
 from trellis.audit.witness import id_of
 from trellis.metrics.hits import hits
 from trellis.metrics.latency import latencies
-from trellis.metrics.summary import interval, student_t
+from trellis.metrics.summary import interval, proportion, student_t
 from trellis.metrics.traffic import false_positives, queues_met
 from trellis.sim import run
 from trellis.swarm import schedule
@@ -93,6 +93,14 @@ def test_the_queue_that_a_pub_packet_meets_is_its_mean_wait_at_each_node() -> No
 )
 def test_students_t_is_that_of_the_tables(degrees: int, quantile: float) -> None:
     assert student_t(degrees) == pytest.approx(quantile, abs=5e-4)
+
+
+def test_a_proportion_is_uncertain_also_where_all_hit() -> None:
+    """Wilson's interval, for 10 in 100 as in textbooks."""
+    assert proportion(10, 100) == pytest.approx((0.0552, 0.1744), abs=1e-4)
+    low, high = proportion(200, 200)
+    assert (low, high) == (pytest.approx(0.9812, abs=1e-4), 1.0)
+    assert proportion(0, 200) == pytest.approx((0.0, 1 - low))
 
 
 def test_an_interval_needs_two_repetitions() -> None:

@@ -30,6 +30,7 @@ from trellis.cli import (
     sub,
     swarm,
     sweep,
+    tune,
 )
 from trellis.cli.command import example
 from trellis.errors import TrellisError
@@ -40,7 +41,7 @@ LINE_MAX = 1000  # characters of a complaint
 PANELS = {
     "Begin here": (demo,),
     "Run it: a live cluster": (cluster, keys, node, pub, sub, status, forget),
-    "Rehearse it: the same protocols in a simulator": (run, protocols, rehearse, swarm, sweep),
+    "Rehearse it: the same protocols in a simulator": (run, protocols, rehearse, tune, swarm, sweep),
     "Prove it: what a run did, live or rehearsed": (audit, story, page, ingest, reproduce),
 }
 

@@ -13,11 +13,12 @@ EPILOG = example(
     "trellis reproduce vcube-ps --out out/vcube-ps",
     "trellis reproduce vcube-ps --figure fig4a --figure table1",
     "trellis reproduce tno --out out/tno",
+    "trellis reproduce damulticast --out out/damulticast",
 )
 
 
 def command(
-    paper: Annotated[str, typer.Argument(metavar="PAPER", help="Which paper: vcube-ps or tno.")],
+    paper: Annotated[str, typer.Argument(metavar="PAPER", help="Which paper: vcube-ps, tno or damulticast.")],
     figure: Annotated[
         list[str] | None, typer.Option(metavar="ID", help="Only this figure, as fig4a or table1; may be repeated.")
     ] = None,

@@ -8,11 +8,15 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from trellis.errors import PipelineError
-from trellis.experiments import tno, vcube_ps
+from trellis.experiments import damulticast, tno, vcube_ps
 from trellis.experiments.claim import Verdict
 from trellis.experiments.experiment import SCALES, Experiment, Outcome, Scale, outcome
 
-PAPERS: dict[str, tuple[Experiment, ...]] = {"vcube-ps": vcube_ps.EXPERIMENTS, "tno": tno.EXPERIMENTS}
+PAPERS: dict[str, tuple[Experiment, ...]] = {
+    "vcube-ps": vcube_ps.EXPERIMENTS,
+    "tno": tno.EXPERIMENTS,
+    "damulticast": damulticast.EXPERIMENTS,
+}
 
 
 def experiments_of(paper: str, figures: Iterable[str] = ()) -> list[Experiment]:

@@ -1,7 +1,8 @@
 """A published figure beside ours: what is claimed, how it is measured, and whether it held.
 
-Promises: a claim is judged by one rule that is fixed before the run: within 3% of the published figure, or on the right
-          side of it where the paper says "at most" or "at least". What was not run is not held, and says so.
+Promises: a claim is judged by one rule that is fixed before the run: within 3% of the published figure, or what the
+          claim itself says instead, or on the right side of it where the paper says "at most" or "at least". What was
+          not run is not held, and says so.
 """
 
 from __future__ import annotations
@@ -30,6 +31,7 @@ class Claim(NamedTuple):
     effect: float | None = None  # what the 3% are of, where the figure without any effect would be close enough
     by_fit: bool = False  # the reading was chosen because it gives the figure: that it holds is no evidence
     nearest: Callable[[Rows], str] | None = None  # what this scale has instead
+    within: float = TOLERANCE  # of the published figure; a wider one is told with the verdict
 
 
 class Verdict(msgspec.Struct, frozen=True):
@@ -66,12 +68,12 @@ def holds(claim: Claim, measured: float) -> bool:
         return measured <= claim.published
     if claim.rule == "at least":
         return measured >= claim.published
-    return abs(measured - claim.published) <= TOLERANCE * abs(claim.effect or claim.published)
+    return abs(measured - claim.published) <= claim.within * abs(claim.effect or claim.published)
 
 
 def reason_for(claim: Claim, found: Interval, held: bool, difference: float | None) -> str:
     off = f"{difference:+.1%}" if difference is not None else f"{found.mean:g} against 0"
-    limit = f"within {TOLERANCE:.0%}" if claim.rule == "close" else claim.rule
+    limit = f"within {claim.within:.0%}" if claim.rule == "close" else claim.rule
     limit += f" of the effect, {claim.effect:,.5g}" if claim.effect is not None else ""
     if held:
         told = f"{limit} ({off})" if claim.rule == "close" else f"{limit} {claim.published:g}{claim.unit}"

@@ -44,6 +44,13 @@ def interval(values: Sequence[float]) -> Interval:
     return Interval(float(found.mean()), std, student_t(count - 1) * std / math.sqrt(count), count)
 
 
+def proportion(hits: int, runs: int) -> tuple[float, float]:
+    """Between which the chance of a hit lies with 95% confidence: Wilson's interval, also where all or none hit."""
+    z2 = 1.959963984540054**2
+    middle, half = hits + z2 / 2, math.sqrt(z2 * (hits * (runs - hits) / runs + z2 / 4))
+    return max(0.0, (middle - half) / (runs + z2)), min(1.0, (middle + half) / (runs + z2))
+
+
 # The 97.5% quantile of Student's t, by degrees of freedom: it is far from the expansion below for the first few.
 FEW = (12.7062, 4.3027, 3.1824, 2.7764, 2.5706, 2.4469, 2.3646, 2.3060, 2.2622, 2.2281)
 

@@ -68,11 +68,11 @@ def reproduction(paper: str, scale: Scale, outcomes: Sequence[Outcome]) -> str:
     ]
     body = f"""<h1>{escape(paper)}: the published figures beside ours</h1>
 <p>Scale <code>{escape(scale)}</code>. A published figure is held when ours is within 3% of it (of the
-effect, where the figure without any effect would be as close), or on the right side of it where the paper says at
-most or at least. The rule was fixed before the runs. No setting is tuned; where a
-reading of an unclear text was taken because it fits, that is said. Where the described model does not give a published
-figure, the reason stands beside it. Hollow marks are the points that the
-papers print; their drawn curves are not digitised.</p>
+effect, where the figure without any effect would be as close; where a claim allows more, its verdict says so), or on
+the right side of it where the paper says at most or at least. The rule was fixed before the runs. No setting is tuned;
+where a reading of an unclear text was taken because it fits, that is said. Where the described model does not give a
+published figure, the reason stands beside it. Hollow marks are the points that the papers print; their drawn curves
+are not digitised.</p>
 {tiles(shown)}
 <h2>All claims</h2><div class="card">{overview(outcomes)}</div>
 {"".join(section(outcome) for outcome in outcomes)}"""

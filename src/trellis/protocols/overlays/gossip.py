@@ -156,6 +156,9 @@ class GossipBroadcast(Gossiping):
     def groups_for(self, topic: Topic) -> Iterable[Topic]:
         return (ALL,)
 
+    def entries(self) -> int:
+        return len(self.table(ALL))
+
 
 class GossipMulticast(Gossiping):
     """(b): a group for the publishers of each topic, which whoever subscribes to a topic above it joins as well."""
@@ -214,6 +217,10 @@ class GossipHierarchical(Gossiping):
             found.append(inside[draw.draw(self.place.seed, draw.TABLE, self.me, other) % len(inside)])
         self.tables[group] = tuple(found)
         return self.tables[group]
+
+    def entries(self) -> int:
+        """Of both tables, whether or not I was ever drawn to speak for my group."""
+        return len(self.table(self.mine)) + len(self.table(ALL))
 
     def targets(self, message: Message, group: Topic) -> Iterator[tuple[NodeId, Topic]]:
         """Within my group; and one of its processes, drawn for the message, tells other groups as well."""
