@@ -303,10 +303,12 @@ class Ordering(Machine):
         """
         session = self.session(topic)
         if session.phase is OUT:
-            session.phase, session.inherited = IN, True
+            session.phase = IN
             session.delivered, session.mute = dict(cut), {}
             self.begin(topic, cut)
-            self.note("inherit", MessageId(self.origin, topic, 0))
+            self.stay_or_leave(topic, session)
+            if session.inherited:
+                self.note("inherit", MessageId(self.origin, topic, 0))
 
     def departed(self, topic: Topic) -> None:
         session = self.sessions[topic]

@@ -81,6 +81,7 @@ def schedule(seed: int, overlay: str, ordering: str) -> Scenario:
     )
 
 
+PACKETS = 40  # that a node may send in one round, at most
 LONG = 60_000  # many times what the slowest links of a world take
 
 
@@ -143,7 +144,7 @@ def beat(scenario: Scenario) -> Scenario:
     times shorter. It ends when all has settled.
     """
     dice = Dice(scenario.seed, draw.BEAT)
-    period = max(5, slowest(scenario) // dice.one_of([1, 1, 2]))
+    period = max(5, slowest(scenario) // dice.one_of([1, 1, 2])) + PACKETS * getattr(scenario.network, "service", 0)
     actions = plan(msgspec.structs.replace(scenario, end=None)).actions
     last = max([scenario.last_cause(), *(action.at for action in actions[-1:])])
     stack = msgspec.structs.replace(scenario.stack, period=period)

@@ -39,6 +39,7 @@ from trellis.words import Message, MessageId, NodeId, Packet, Topic, Vector
 TIMER = "round"
 LIMIT = 64  # rounds after which whoever said nothing is forgotten
 SLACK = 16  # rounds that a word may take
+PATIENCE = 512  # rounds in which the last of a group waits for somebody to come back, before it leaves with what it has
 
 
 class DaMulticast(Overlay):
@@ -71,6 +72,7 @@ class DaMulticast(Overlay):
         self.wants_cycles = not period
         self.tree = Hierarchy.at(place)
         self.reach = Reach(range(place.me, place.me + 1) if place.alone else range(place.size))
+        self.suspected: set[NodeId] = set()  # who was there, and cannot be reached; asked for its size only
         self.lives: dict[NodeId, int] = {}
         self.groups: dict[Topic, Group] = {}
         self.brought: dict[Topic, None] = {}  # topics whose messages the layer above takes
@@ -148,7 +150,7 @@ class DaMulticast(Overlay):
         return self.usual._replace(**about.options) if about is not None else self.usual
 
     def join(self, topic: Topic) -> None:
-        """If I am in a group that includes it I get it already; else I look for its own."""
+        """If it is below another one of mine I get it already; else I look for its group."""
         self.settle_standing()
         self.arm()
         if self.covers(topic):
@@ -168,10 +170,13 @@ class DaMulticast(Overlay):
         self.inherit_all()
 
     def return_to(self, group: Group) -> None:
-        self.turns += 1
-        group.me = Entry(self.me, self.origin[1], self.turns)
-        group.phase = IN
-        self.bootstrap.refresh(group)
+        """Which I was about to leave, or have not found yet."""
+        group.parting = False
+        if group.phase is LEAVING:
+            self.turns += 1
+            group.me = Entry(self.me, self.origin[1], self.turns)
+            group.phase = IN
+            self.bootstrap.refresh(group)
         self.bring(group.topic)
 
     def begin_group(self, group: Group) -> None:
@@ -182,9 +187,9 @@ class DaMulticast(Overlay):
             if not self.comparison.has(each):  # if another of mine includes it, it is new
                 self.comparison.begin(each, {} if self.covers(each) else cut)
         group.phase = IN
-        self.inherit_all()
         if topic not in self.brought and not group.parting:
             self.bring(topic)
+        self.inherit_all()
         queue, group.queue = group.queue, []
         for message in queue:
             self.pass_on(message, group)
@@ -198,15 +203,21 @@ class DaMulticast(Overlay):
         self.above.joined(topic, self.upto(topic))
 
     def inherit_all(self) -> None:
-        """Whatever I have is for the layer above if a group of mine includes it; also what it was about to leave."""
-        for topic in sorted(self.comparison.account.topics):
-            if topic not in self.brought and self.covers(topic):
-                group = self.groups.get(topic)
-                if group is None:
-                    self.brought[topic] = None
-                    self.above.inherits(topic, self.upto(topic))
-                elif group.phase is LEAVING:
-                    self.return_to(group)
+        """Whatever I have is for the layer above if it takes one that includes it; also what it is about to leave, and
+        what it waits for.
+        """
+        waiting = [group.topic for group in self.groups.values() if group.phase is JOINING]
+        for topic in sorted({*self.comparison.account.topics, *waiting}):
+            if topic in self.brought or not self.covers(topic):
+                continue
+            if not self.comparison.has(topic):
+                self.comparison.begin(topic, {})
+            group = self.groups.get(topic)
+            if group is None:
+                self.brought[topic] = None
+                self.above.inherits(topic, self.upto(topic))
+            else:
+                self.return_to(group)
 
     def inherit(self, topic: Topic) -> None:
         """A topic below one of mine of which I had not heard: it is new, and I get it from its beginning on."""
@@ -214,15 +225,16 @@ class DaMulticast(Overlay):
         self.inherit_all()
 
     def covers(self, topic: Topic) -> bool:
-        """Whether I am in a group that includes it."""
-        return any(group.phase is IN and self.tree.includes(one, topic) for one, group in self.groups.items())
+        """Whether the layer above takes one that includes it."""
+        return any(self.tree.includes(one, topic) for one in self.brought)
 
     def join_uncovered(self) -> None:
         """Topics that a group brought which I left since, and that are wanted for themselves: by a group of their own.
         Until I am in that I get them as before, because leaving takes longer.
         """
-        for topic in self.brought:
-            if topic not in self.groups and not self.covers(topic):
+        inside = [group.topic for group in self.groups.values() if group.phase is not LEAVING]
+        for topic in list(self.brought):
+            if topic not in self.groups and not any(self.tree.includes(one, topic) for one in inside):
                 self.begin_joining(topic)
 
     def upto(self, topic: Topic) -> Vector:
@@ -259,6 +271,9 @@ class DaMulticast(Overlay):
         """Whether what I have is also elsewhere: with a fellow, or if I am the last one, above."""
         if group.company.known:
             return group.agreed >= group.left
+        if self.is_alone(group):  # unless somebody is out of reach, who may want it
+            patient = self.round - group.left < PATIENCE and bool(self.suspected)
+            return not patient or not self.comparison.has_messages(group.topic)
         return all(uplink.agreed >= group.left for uplink in group.uplinks if uplink.known)
 
     def depart_if_forgotten(self, group: Group) -> None:
@@ -366,19 +381,19 @@ class DaMulticast(Overlay):
         group = self.group_for(sender, packet.group)
         message = packet.messages[0]
         if group is None or group.phase is JOINING or not self.tree.reaches(group.topic, message.id.topic):
+            self.note("skip", message.id, count=message.count)  # if it is for me, a comparison will bring it
             return
-        if not self.comparison.has(message.id.topic):
-            self.inherit(message.id.topic)
-        self.take(message)
+        if not self.take(message):
+            self.note("skip", message.id, count=message.count)
         self.pass_on(message, group)
 
     def take(self, message: Message) -> bool:
         """Hand a message up unless it came before; whether it was."""
-        if message.id.origin == self.origin or not self.above.takes(message):
+        if message.id.origin == self.origin:
             return False
         if not self.comparison.has(message.id.topic):
             self.inherit(message.id.topic)
-        if not self.comparison.add(message):
+        if not self.above.takes(message) or not self.comparison.add(message):  # too much: as if it were lost on the way
             return False
         self.above.arrive(message)
         return True
@@ -427,15 +442,18 @@ class DaMulticast(Overlay):
     def upon_suspect(self, node: NodeId) -> None:
         self.settle_standing()
         self.reach.remove(node)
+        self.suspected.add(node)
         self.bootstrap.places.clear()
         self.bootstrap.directory.forget(node)
-        for group in self.groups.values():
+        for group in list(self.groups.values()):
             group.forget(node)
+            self.bootstrap.replace(group, node)
 
     def upon_restore(self, node: NodeId, incarnation: int) -> None:
         if node in self.reach and incarnation > self.lives.get(node, 0):
             self.upon_suspect(node)
         self.reach.add(node)
+        self.suspected.discard(node)
         self.lives[node] = incarnation
         self.bootstrap.places.clear()
 

@@ -112,6 +112,7 @@ class Group:
         self.silent = -1  # and from which one on I asked nobody any more
         # While joining:
         self.unanswered: dict[Topic, dict[NodeId, int]] = {}  # searches: by wanted topic and place, how often asked
+        self.answered: dict[Topic, set[NodeId]] = {}  # and those of its places that have answered
         self.below: dict[NodeId, Topic] = {}  # who waited for members of this group, and of which group it is
         self.asked: dict[NodeId, int] = {}  # who should tell me a start cut, and how often I asked
         self.asked_of: dict[NodeId, Topic] = {}  # as a process of which group
@@ -143,8 +144,6 @@ class Group:
         self.asked.pop(node, None)
         for uplink in self.uplinks:
             uplink.forget(node)
-        for places in self.unanswered.values():
-            places.pop(node, None)
 
     def entries(self) -> int:
         """Processes that I know because of this group."""

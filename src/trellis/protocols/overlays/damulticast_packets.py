@@ -76,6 +76,7 @@ class Search(Packet, frozen=True, gc=False, tag="GS"):
 
     wanted: Topic
     me: Entry
+    stays: bool  # whether it wants to be found itself
     hops: Hops  # how often it may still be passed on by those who know nobody
     kind: ClassVar[str] = "SEARCH"
 

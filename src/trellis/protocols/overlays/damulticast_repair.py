@@ -68,6 +68,10 @@ class Comparison:
         self.log.add(message)
         return True
 
+    def has_messages(self, group: Topic) -> bool:
+        """Whether I keep anything that was said on the topics of a group."""
+        return any(rows for topic, rows in self.log.held.items() if self.overlay.tree.reaches(group, topic))
+
     def sum(self, group: Topic) -> str:
         changes, found = self.cache.get(group, (-1, ""))
         if changes != self.account.changes:

@@ -59,11 +59,23 @@ class Bootstrap:
 
     def look(self, group: Group, wanted: Topic, hops: int) -> None:
         group.unanswered[wanted] = dict.fromkeys(self.places_of(wanted), 0)
+        group.answered[wanted] = set()
         for place in list(group.unanswered[wanted]):
             self.ask_place(group, wanted, place, hops)
 
+    def replace(self, group: Group, dead: NodeId) -> None:
+        """A node is gone that I may have asked: others remember its topics now."""
+        for wanted, places in list(group.unanswered.items()):
+            if places.pop(dead, None) is not None:
+                for place in self.places_of(wanted):
+                    if place not in places and place not in group.answered[wanted]:
+                        places[place] = 0
+                        self.ask_place(group, wanted, place, self.hops if group.phase is JOINING else 0)
+                self.widen(group, wanted)
+        self.go_on(group)
+
     def ask_place(self, group: Group, wanted: Topic, place: NodeId, hops: int) -> None:
-        search = Search(self.overlay.id_of(group.topic), wanted, group.me, hops)
+        search = Search(self.overlay.id_of(group.topic), wanted, group.me, group.phase is not LEAVING, hops)
         if place == self.overlay.me:
             self.upon_search(place, search)
         else:
@@ -79,14 +91,19 @@ class Bootstrap:
                 self.ask_for_start_again(group, node)
         if group.phase is JOINING:
             self.go_on(group)
-        elif group.phase is IN and not any(group.unanswered.values()) and self.is_my_turn(group, number):
-            self.refresh(group)
+        elif not any(group.unanswered.values()) and self.is_my_turn(group, number):
+            self.refresh_or_rest(group)
 
     def is_my_turn(self, group: Group, number: int) -> bool:
         """Every process in its turn, so that a group says it g times in as many rounds, but none too often."""
         overlay = self.overlay
         phase = draw.draw(overlay.place.seed, draw.REFRESH, overlay.me, draw.key_of(group.topic))
         return (number + phase) % max(2 * REFRESH, REFRESH * group.company.size() // group.with_.g) == 0
+
+    def refresh_or_rest(self, group: Group) -> None:
+        """Whoever leaves looks for somebody only if it knows nobody who has what it has."""
+        if group.phase is IN or self.overlay.is_alone(group):
+            self.refresh(group)
 
     def refresh(self, group: Group) -> None:
         """Tell those who remember my topic, and those above it up to the group that I know, that I am still there."""
@@ -110,7 +127,7 @@ class Bootstrap:
 
     def upon_found(self, sender: NodeId, found: Found) -> None:
         group = self.overlay.groups.get(found.id.topic)
-        if group is None or group.phase is LEAVING:
+        if group is None:
             return
         if found.wanted == group.topic:
             group.company.hear_all(found.members)
@@ -122,6 +139,7 @@ class Bootstrap:
                 uplink.offer(found.wanted, found.members)
         places = group.unanswered.get(found.wanted)
         if found.listed and places is not None and places.pop(sender, None) is not None:
+            group.answered[found.wanted].add(sender)
             self.widen(group, found.wanted)
         self.go_on(group)
 
@@ -141,7 +159,7 @@ class Bootstrap:
     def upon_search(self, sender: NodeId, search: Search) -> None:
         overlay, asker, wanted, group = self.overlay, search.me, search.wanted, search.id.topic
         is_place = overlay.me in self.places_of(wanted)
-        if is_place:
+        if is_place and search.stays:
             now = overlay.round
             if wanted == group:
                 self.directory.enrol(wanted, asker, now)
@@ -175,7 +193,7 @@ class Bootstrap:
         crowd = sorted(known) if len(known) > SPREAD else range(overlay.place.size)
         key = (draw.key_of(search.id.topic), draw.key_of(search.wanted), search.hops, overlay.round)
         chosen = draw.few(overlay.place.seed, draw.PASSED, crowd, SPREAD, overlay.me, overlay.me, search.me.node, *key)
-        further = Search(search.id, search.wanted, search.me, search.hops - 1)
+        further = Search(search.id, search.wanted, search.me, search.stays, search.hops - 1)
         for node in chosen:
             if node != search.me.node and node in overlay.reach:
                 overlay.send(node, further)
