@@ -122,6 +122,8 @@ class DaMulticast(Overlay):
                 self.hold(group)
             if group.phase is LEAVING:
                 self.depart_if_forgotten(group)
+        if self.comparison.refused:
+            self.comparison.give_up_refused()
         if self.lives:
             self.comparison.look_for_orphans()
         if self.round % LIMIT == 0:

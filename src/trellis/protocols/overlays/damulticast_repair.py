@@ -28,7 +28,7 @@ SHOWN = 6  # fellows of whom a process tells another in one comparison
 BATCH = 256  # messages of one answer, and their bytes
 BYTES_MAX = 1 << 19
 REFUSALS = 5  # processes that cannot help, before what is missing is given up; fewer if there are not so many
-WAIT = 8  # and rounds
+WAIT, WAIT_MAX = 8, 40  # and rounds: if so many have said so, and if fewer have
 IDLE = 8  # rounds after which a process is asked again that had all, though nothing is new
 MOURNING = 32  # rounds until what died with a former life of its source is given up
 
@@ -267,23 +267,28 @@ class Comparison:
             return
         for topic, vector in fill.gone.items():
             if self.has(topic):
-                self.be_refused(group, sender, topic, vector, fill.cuts.get(topic, {}))
+                self.be_refused(sender, topic, vector, fill.cuts.get(topic, {}))
 
-    def be_refused(self, group: Group, sender: NodeId, topic: Topic, gone: Vector, cut: Vector) -> None:
+    def be_refused(self, sender: NodeId, topic: Topic, gone: Vector, cut: Vector) -> None:
         """Somebody has not kept what I lack. When enough have said so, it is given up."""
         for origin, seq in gone.items():
             key = (topic, origin)
             if seq <= self.upto(topic, origin):
                 continue
             self.refused.setdefault(key, {})[sender] = (seq, cut)
-            since = self.since.setdefault(key, self.overlay.round)
-            enough = min(REFUSALS, max(1, len(group.company.known)))
-            if len(self.refused[key]) >= enough and self.overlay.round - since >= WAIT:
-                refused = self.refused.pop(key)
-                del self.since[key]
-                least, its_cut = min(refused.values(), key=lambda told: told[0])
-                if least > self.upto(topic, origin):
-                    self.give_up(topic, its_cut if self.overlay.above.wants_closed_cuts else {origin: least})
+            self.since.setdefault(key, self.overlay.round)
+
+    def give_up_refused(self) -> None:
+        """What enough processes cannot bring, or some for long enough, will not come."""
+        known = {node for group in self.overlay.groups.values() for node in group.company.known}
+        for (topic, origin), refused in list(self.refused.items()):
+            waited = self.overlay.round - self.since[topic, origin]
+            if waited < WAIT or (len(refused) < min(REFUSALS, len(known)) and waited < WAIT_MAX):
+                continue
+            del self.refused[topic, origin], self.since[topic, origin]
+            least, cut = min(refused.values(), key=lambda told: told[0])
+            if least > self.upto(topic, origin):
+                self.give_up(topic, cut if self.overlay.above.wants_closed_cuts else {origin: least})
 
     def upto(self, topic: Topic, origin: Origin) -> int:
         return self.account.topics[topic].upto.get(origin, 0)
@@ -299,7 +304,8 @@ class Comparison:
 
     def look_for_orphans(self) -> None:
         """What I have may wait for something that died with a former life of its source, and with all who had it."""
-        for topic, seen in self.account.topics.items():
+        for topic in self.overlay.brought:
+            seen = self.account.topics[topic]
             found: Vector = {origin: max(ahead.values()) for origin, ahead in seen.ahead.items()}
             merge(found, self.overlay.above.awaited(topic))
             for origin, upto in found.items():
