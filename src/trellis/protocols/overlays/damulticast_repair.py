@@ -22,7 +22,7 @@ from trellis.protocols.parts.log import Log
 from trellis.words import Message, NodeId, Origin, Topic, Vector, merge
 
 if TYPE_CHECKING:
-    from trellis.protocols.overlays.damulticast import DaMulticast
+    from trellis.protocols.overlays.damulticast_membership import Membership
 
 SHOWN = 6  # fellows of whom a process tells another in one comparison
 BATCH = 256  # messages of one answer, and their bytes
@@ -36,7 +36,7 @@ MOURNING = 32  # rounds until what died with a former life of its source is give
 class Comparison:
     """The part of a process that compares."""
 
-    def __init__(self, overlay: DaMulticast, keep: int) -> None:
+    def __init__(self, overlay: Membership, keep: int) -> None:
         self.overlay = overlay
         self.account = Account()
         self.log = Log(keep)

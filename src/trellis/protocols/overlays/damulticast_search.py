@@ -22,7 +22,7 @@ from trellis.protocols.parts.directory import LISTED, Directory, places_of
 from trellis.words import NodeId, Topic
 
 if TYPE_CHECKING:
-    from trellis.protocols.overlays.damulticast import DaMulticast
+    from trellis.protocols.overlays.damulticast_membership import Membership
 
 PATIENCE = 4  # rounds until what is not answered is asked again
 TRIES = 4  # and how often, before whoever was asked is taken for dead
@@ -36,7 +36,7 @@ REFRESH = 8  # rounds in which g processes of a group say again that they are th
 class Bootstrap:
     """The part of a process that searches, and that remembers who searched."""
 
-    def __init__(self, overlay: DaMulticast, hops: int, limit: int) -> None:
+    def __init__(self, overlay: Membership, hops: int, limit: int) -> None:
         self.overlay = overlay
         self.hops = hops
         self.directory = Directory(limit)
@@ -160,6 +160,7 @@ class Bootstrap:
         overlay, asker, wanted, group = self.overlay, search.me, search.wanted, search.id.topic
         is_place = overlay.me in self.places_of(wanted)
         if is_place and search.stays:
+            overlay.arm()  # what I remember grows old
             now = overlay.round
             if wanted == group:
                 self.directory.enrol(wanted, asker, now)
