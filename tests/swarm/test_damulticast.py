@@ -22,6 +22,7 @@ NAMED = [
     ("causal", False, 77),  # it left the topic above while the one that it wanted for itself had no group yet
     ("causal", False, 185),  # it left a topic before it could say what it had said, and came back above
     ("causal", False, 8),  # it was handed what was below a topic that it did not want any more
+    ("causal", False, 5117),  # what it had said itself in an earlier subscription came back to it
     ("unordered", True, 2),  # all who remembered the topic died before they answered
     ("unordered", True, 82),  # the last of a group left while those above it were out of reach
     ("fifo", True, 279),  # whoever could not help had left when there was nobody else to ask

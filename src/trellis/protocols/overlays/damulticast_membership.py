@@ -130,6 +130,12 @@ class Membership(Overlay):
         """From now on the layer above gets a topic that it asked for."""
         self.brought[topic] = None
         self.above.joined(topic, self.upto(topic))
+        self.hand_up(topic)
+
+    def hand_up(self, topic: Topic) -> None:
+        """What came while the layer above did not take it, and follows on something that is still to come."""
+        for message in self.comparison.ahead(topic):
+            self.above.arrive(message)
 
     def inherit_all(self) -> None:
         """Whatever I have is for the layer above if it takes one that includes it; also what it is about to leave, and
@@ -145,6 +151,7 @@ class Membership(Overlay):
             if group is None:
                 self.brought[topic] = None
                 self.above.inherits(topic, self.upto(topic))
+                self.hand_up(topic)
             else:
                 self.return_to(group)
 
@@ -155,10 +162,11 @@ class Membership(Overlay):
 
     def take(self, message: Message) -> bool:
         """Hand a message up unless it came before; whether it was."""
-        if message.id.origin == self.origin:
-            return False
         if not self.comparison.has(message.id.topic):
             self.inherit(message.id.topic)
+        if message.id.origin == self.origin:  # from an earlier subscription of mine
+            self.comparison.add(message)
+            return False
         if not self.above.takes(message) or not self.comparison.add(message):  # too much: as if it were lost on the way
             return False
         self.above.arrive(message)

@@ -68,6 +68,20 @@ class Comparison:
         self.log.add(message)
         return True
 
+    def ahead(self, topic: Topic) -> list[Message]:
+        """What came ahead of a gap of others, as far as I keep it; the rest may come again."""
+        seen = self.account.topics[topic]
+        held = self.log.held[topic]
+        found = []
+        for origin, row in sorted(seen.ahead.items()):
+            if origin == self.overlay.origin:
+                continue
+            kept = {message.id.seq: message for _, message in held.get(origin, ())}
+            found += [kept[first] for first in sorted(row) if first in kept]
+            seen.ahead[origin] = {first: last for first, last in row.items() if first in kept}
+        seen.ahead = {origin: row for origin, row in seen.ahead.items() if row}
+        return found
+
     def has_messages(self, group: Topic) -> bool:
         """Whether I keep anything that was said on the topics of a group."""
         return any(rows for topic, rows in self.log.held.items() if self.overlay.tree.reaches(group, topic))
