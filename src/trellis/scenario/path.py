@@ -39,6 +39,7 @@ def one_event(
     loss: float = 0.0,
     stillborn: float = 0.0,
     group: int = LOWEST,
+    end: int | None = None,
 ) -> Scenario:
     """One event in rounds, published by a member of a group; `stack` is an overlay and its options."""
     members = members_of(sizes)
@@ -55,6 +56,8 @@ def one_event(
         },
         "network": {"kind": "cycles", "loss": loss},
     }
+    if end is not None:
+        raw["end"] = end
     if stillborn:
         raw["faults"] = {"stillborn": stillborn}
     scenario = from_mapping(raw)

@@ -37,6 +37,8 @@ Sizes = tuple[int, ...]
 DA, BROADCAST, MULTICAST, HIERARCHICAL = (
     "damulticast-printed", "gossip-broadcast", "gossip-multicast", "gossip-hierarchical",
 )  # fmt: skip
+REPAIRED = "damulticast"  # acts in rounds for ever: a run of it has an end
+END = 40
 NAMES = {DA: "daMulticast", BROADCAST: "broadcast (a)", MULTICAST: "multicast (b)", HIERARCHICAL: "hierarchical (c)"}
 PAPER: dict[str, int] = {"c": 5, "g": 5, "a": 1, "z": 3}
 SUCCESS = 0.85  # that a packet arrives
@@ -59,7 +61,7 @@ def point(
     sizes: Sizes, overlay: str = DA, stillborn: float = 0.0, appearing: float = 0.0, group: int = LOWEST, **options: int
 ) -> Row:
     """The settings of a run, all of them."""
-    known = PAPER if overlay == DA else {"c": PAPER["c"]}
+    known = PAPER if overlay in (DA, REPAIRED) else {"c": PAPER["c"]}
     told = {SIZES: list(sizes), OVERLAY: overlay, STILLBORN: stillborn, APPEARING: appearing, GROUP: group}
     return told | known | options
 
@@ -78,7 +80,8 @@ def measured(point: Row, seed: int) -> Row:
     sizes = point[SIZES]
     loss = 1.0 - SUCCESS * (1.0 - point[APPEARING])
     stack = {"overlay": point[OVERLAY], **options_of(point)}
-    scenario = one_event(sizes, seed, stack, loss, point[STILLBORN], point[GROUP])
+    end = END if point[OVERLAY] == REPAIRED else None
+    scenario = one_event(sizes, seed, stack, loss, point[STILLBORN], point[GROUP], end)
     trace = run(scenario).trace
     by_group = {found.group: found for found in reach(trace)}
     groups = []
