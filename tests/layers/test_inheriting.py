@@ -1,4 +1,4 @@
-"""The waist, for topics that include each other: what an ordering asks of an overlay, and what it tells its application."""
+"""The waist, for topics that include each other: what an ordering asks of an overlay, and tells its application."""
 
 from __future__ import annotations
 
