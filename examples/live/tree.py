@@ -14,7 +14,8 @@ async def main() -> None:
         for name, reader in (("news", news), ("science", science)):
             await reader.unsubscribe()
             async for event in reader:
-                print(f"{name}: {event.payload.decode()}")
+                if isinstance(event, trellis.Event):  # else it is a gap
+                    print(f"{name}: {event.payload.decode()}")
 
 
 asyncio.run(main())
