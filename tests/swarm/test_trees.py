@@ -71,6 +71,24 @@ def test_the_swarm_notices_each_planted_bug(bug: str, monkeypatch: pytest.Monkey
     assert promise in tried("causal", 100).failures
 
 
+UNTOLD: dict[str, tuple[str, Callable[..., Any], int]] = {
+    "who has left a topic does not name it to who was out of reach": (
+        "tell_names",
+        lambda tree, node, names: None,
+        686,
+    ),
+    "who hears where others stand does not join what it hears of": ("upon_state", lambda tree, sender, told: None, 186),
+}
+
+
+@pytest.mark.parametrize("bug", UNTOLD)
+def test_the_swarm_notices_when_who_was_out_of_reach_is_told_nothing(bug: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    method, instead, seed = UNTOLD[bug]
+    assert tried("causal", 1, seed, faults=True).failures == {}
+    monkeypatch.setattr(Tree, method, instead)
+    assert "lost" in tried("causal", 1, seed, faults=True).failures
+
+
 @pytest.mark.parametrize(
     ("overlay", "ordering", "says"),
     [
