@@ -29,7 +29,7 @@ from typing import NamedTuple
 
 from trellis.audit.lives import Gaps, Life, lived
 from trellis.audit.witness import Witness, id_of, ids_of, in_order
-from trellis.protocols.parts.hierarchy import supers
+from trellis.protocols.parts.hierarchy import in_tree, supers
 from trellis.trace.rows import Row
 from trellis.words import MessageId, NodeId, Origin, Time, Topic
 
@@ -174,8 +174,12 @@ class Logbook:
     def all_current(self, place: Place) -> list[Subscription]:
         """Those to the topic, and to topics that include it, that have not ended."""
         node, topic = place
-        listed = [self.current(place), *(self.current((node, other)) for other in supers(topic))]
-        return [current for current in listed if current is not None]
+        listed = self.subscriptions.get(place)
+        mine = [listed[-1]] if listed and listed[-1].left is None else []
+        if not in_tree(topic):  # mostly
+            return mine
+        above = [self.current((node, other)) for other in supers(topic)]
+        return mine + [current for current in above if current is not None]
 
     def standing(self) -> Iterator[tuple[Place, Subscription]]:
         """Subscriptions that have not ended when the run has."""
