@@ -39,6 +39,9 @@ swarm: setup  ## the long form of the swarm tests
 	$(BIN)/trellis swarm --schedules 10000
 	$(BIN)/trellis swarm --faults --schedules 10000
 	$(BIN)/trellis swarm --ordering total --schedules 10000
+	for order in unordered fifo causal; do \
+	  $(BIN)/trellis swarm --hierarchy --ordering $$order --schedules 2000 && \
+	  $(BIN)/trellis swarm --hierarchy --faults --ordering $$order --schedules 2000 || exit 1; done
 	$(BIN)/trellis swarm --overlay vcube-printed --schedules 10000; test $$? -eq 1
 
 bench: setup  ## every figure a ratio in one run

@@ -101,6 +101,33 @@ def test_several_topics_come_out_in_one_order_each_line_with_its_topic(cluster: 
     assert [f"{event['topic']}\t{event['payload']}" for event in map(json.loads, found)] == lines
 
 
+def test_a_topic_of_the_tree_is_read_with_all_below_it(cluster: Path) -> None:
+    news, all_of_it = (Reader(topic, "--dir", cluster, "--count", n) for topic, n in ((".wire.news", 2), (".wire", 3)))
+    for topic in (".wire.news.sport", ".wire.jobs", ".wire.news", ".elsewhere", "wire"):
+        assert call("pub", topic, "--dir", cluster, "--at", "node-01", "--confirm", given=topic).returncode == 0
+    lines = [f"{topic}\t{topic}" for topic in (".wire.news.sport", ".wire.jobs", ".wire.news")]
+    assert news.end()[:2] == (0, [lines[0], lines[2]])
+    assert all_of_it.end()[:2] == (0, lines)
+
+
+@pytest.mark.parametrize(
+    ("topic", "order", "says"),
+    [
+        (".wire..news", "causal", "a part of it is empty"),
+        ("..", "fifo", "a part of it is empty"),
+        (".wire", "total", "in total order a subscription includes no subtopics; use unordered, fifo, causal"),
+    ],
+)
+@pytest.mark.parametrize("command", ["sub", "pub"])
+def test_what_is_no_topic_of_the_tree_is_one_line(
+    command: str, topic: str, order: str, says: str, cluster: Path
+) -> None:
+    refused = call(command, topic, "--order", order, "--dir", cluster, given="x")
+    assert refused.returncode == 2
+    assert says in refused.stderr
+    assert refused.stderr.count("\n") == 1
+
+
 def test_status_shows_members_topics_and_queues(cluster: Path) -> None:
     reader = Reader("shown", "--dir", cluster)
     found = json.loads(call("status", "--dir", cluster, "--json").stdout)

@@ -15,6 +15,7 @@ import json
 import logging
 import os
 import sys
+from collections import Counter
 from contextlib import suppress
 from typing import Any
 
@@ -71,6 +72,7 @@ class Ear:
         self.subscription = subscription
         self.delivered = 0
         self.gaps = 0
+        self.topics: Counter[str] = Counter()  # what was delivered, by the topic that it was published on
         self.news = asyncio.Event()
         self.task = asyncio.create_task(self.listen())
 
@@ -80,6 +82,7 @@ class Ear:
                 self.gaps += item.count
             else:
                 self.delivered += len(item.payloads)
+                self.topics[item.topic] += len(item.payloads)
             self.news.set()
 
     async def until(self, count: int) -> None:
@@ -217,6 +220,10 @@ class Actor:
 
     async def do_told(self) -> dict[str, Any]:
         return {topic: {"delivered": ear.delivered, "gaps": ear.gaps} for topic, ear in self.ears.items()}
+
+    async def do_heard_on(self, topic: str) -> dict[str, int]:
+        """What a subscription has heard, by the topic that it was published on."""
+        return dict(self.ears[topic].topics)
 
     async def do_flush(self) -> None:
         """The trace of what has happened so far is to be found on disk."""

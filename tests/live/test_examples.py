@@ -70,5 +70,5 @@ def test_an_example_is_ten_to_twenty_lines(path: Path) -> None:
 
 
 def test_there_is_an_example_for_each_thing_to_do() -> None:
-    alone = {"embedded", "remote", "script", "batches", "confirm", "gap", "keys", "reconnect", "several"}
+    alone = {"embedded", "remote", "script", "batches", "confirm", "gap", "keys", "reconnect", "several", "tree"}
     assert {path.stem for path in EXAMPLES} == alone | PAIR

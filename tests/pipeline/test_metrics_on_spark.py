@@ -14,6 +14,7 @@ from trellis.metrics.summary import interval, summary
 from trellis.pipeline import metrics
 from trellis.sim import Run, run
 from trellis.swarm import make_hasty, schedule
+from trellis.swarm.trees import trees
 
 
 @pytest.fixture(scope="module")
@@ -22,7 +23,7 @@ def finished() -> dict[str, Run]:
     calm = {f"{overlay} {seed}": run(schedule(seed, overlay, "causal")) for overlay in stacks for seed in range(6)}
     hasty = {f"hasty {seed}": run(make_hasty(schedule(seed, "vcube", "total"))) for seed in (1, 2, 3, 5, 6)}
     assert all(len(result.trace.of_kind("late")) for result in hasty.values())
-    return calm | hasty
+    return calm | hasty | {f"tree {seed}": run(trees(seed, "vcube", "causal")) for seed in range(6)}
 
 
 @pytest.fixture(scope="module")

@@ -1,7 +1,8 @@
 """Delivery: what is published reaches every steady subscriber, and what arrived is not held back for ever.
 
-Promises: *lost* - a subscriber whose subscription was confirmed before the publication, and which stayed until the
-          message was settled (or, if it never was, to the end of the run), never got it, or dropped what it got.
+Promises: *lost* - a subscriber whose subscription, to the topic or to one that includes it, was confirmed before the
+          publication, and which stayed until the message was settled (or, if it never was, to the end of the run),
+          never got it, or dropped what it got.
           *stuck* - a node that is subscribed at the end got a message and neither delivered nor dropped it; or its
           subscription was never confirmed. Not judged are messages of a source that is dead for good, because what
           they wait for may have died with it, and nobody can tell that from a source out of reach; those that a
@@ -9,9 +10,9 @@ Promises: *lost* - a subscriber whose subscription was confirmed before the publ
           that had read something which the node lacks of one that is dead for good: they wait for that.
           A node's subscriptions end when it crashes, stops or starts anew: a dead node holds nothing, and waits for no
           confirmation. What a crashed source had not settled is owed to nobody: who could still pass it on may have
-          died with it; nor is what it had settled owed to a node that was cut off then, if all lives that ever had it
-          are over: it was in the memory of those who could be reached, and nobody is left who could tell of it. A
-          message is neither lost nor stuck
+          died with it; nor is what it had settled owed to a node if that or the source was cut off then, and all lives
+          that ever had it are over: it was in the memory of those who could be reached, and nobody is left who could
+          tell of it. A message is neither lost nor stuck
           where the application was told of a gap in its place: that is the difference between a loss and a silent loss
           (verdicts count the gaps). A node that was cut off (it suspected another, or another suspected it) before a
           message was settled makes up for it once it is back; if it leaves before, it did not stay a member, and is not
@@ -28,7 +29,7 @@ from typing import NamedTuple
 
 from trellis.audit.lives import Gaps, Life, lived
 from trellis.audit.witness import Witness, id_of, ids_of, in_order
-from trellis.protocols.parts.hierarchy import supers
+from trellis.protocols.parts.hierarchy import in_tree, supers
 from trellis.trace.rows import Row
 from trellis.words import MessageId, NodeId, Origin, Time, Topic
 
@@ -145,6 +146,11 @@ class Logbook:
             for cut in self.cuts.get(node, ())
         )
 
+    def were_apart(self, node: NodeId, id: MessageId) -> bool:
+        """A node or the source of a message was cut off before it was settled."""
+        between = (self.published[id], self.settled[id])
+        return self.was_cut_off(node, *between) or self.was_cut_off(id.source, *between)
+
     def begin(self, life: Life, row: Row) -> Subscription:
         listed = self.subscriptions.setdefault((row.node, row.topic), [])
         if not listed:
@@ -168,8 +174,12 @@ class Logbook:
     def all_current(self, place: Place) -> list[Subscription]:
         """Those to the topic, and to topics that include it, that have not ended."""
         node, topic = place
-        listed = [self.current(place), *(self.current((node, other)) for other in supers(topic))]
-        return [current for current in listed if current is not None]
+        listed = self.subscriptions.get(place)
+        mine = [listed[-1]] if listed and listed[-1].left is None else []
+        if not in_tree(topic):  # mostly
+            return mine
+        above = [self.current((node, other)) for other in supers(topic)]
+        return mine + [current for current in above if current is not None]
 
     def standing(self) -> Iterator[tuple[Place, Subscription]]:
         """Subscriptions that have not ended when the run has."""
@@ -198,10 +208,7 @@ class Logbook:
                 assert subscription.confirmed is not None
                 left = subscription.left
                 stayed = left is None or (
-                    settled is not None
-                    and left.position > settled.position
-                    and not self.was_cut_off(node, published, settled)
-                    and not self.was_cut_off(id.source, published, settled)
+                    settled is not None and left.position > settled.position and not self.were_apart(node, id)
                 )
                 if stayed and subscription.confirmed.position < published.position:
                     other = found.setdefault(node, subscription)
@@ -247,7 +254,7 @@ def lost(rows: Iterable[Row], quiet: bool = True) -> list[Witness]:
     died_out = book.died_out({id for _, id, _ in missing})
     found = []
     for node, id, subscription in missing:
-        if id not in died_out or not book.was_cut_off(node, book.published[id], book.settled[id]):
+        if id not in died_out or not book.were_apart(node, id):
             at = book.published[id].at
             skipped = " (it came, and was taken for an old one)" if id in subscription.received else ""
             says = f"node {node} was subscribed all the time and never got {id}, published at {at}{skipped}"

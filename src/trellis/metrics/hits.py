@@ -12,6 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from trellis.metrics.latency import number_messages, spread_out
+from trellis.protocols.parts.hierarchy import supers
 from trellis.trace.rows import DELIVERIES, OF_NODE
 from trellis.trace.table import Numbers, Trace
 
@@ -41,8 +42,10 @@ def hits(trace: Trace, quiet: bool = True) -> Hits:
     subscriptions = steady(trace)
     who = lives.numbered(delivered.node, delivered.at), lives.numbered(subscriptions[1], subscriptions[2])
     got = np.unique(delivered.id * WIDTH + who[0])
+    names = trace.words("topic")[1]
     for topic in np.unique(topic_of):
-        of_place = subscriptions[0] == topic
+        includes = [names.index(name) for name in supers(names[topic]) if name in names]
+        of_place = np.isin(subscriptions[0], [topic, *includes])
         here, life = subscriptions[:, of_place], who[1][of_place][None, :]
         confirmed, left = here[2][None, :], here[3][None, :]
         of_topic = topic_of == topic
@@ -51,6 +54,8 @@ def hits(trace: Trace, quiet: bool = True) -> Hits:
             due = (confirmed < born) & ((left == NEVER) | (left > until[id]))
             due &= (until[id] != NEVER) | (quiet & ~orphaned[some][:, None])
             pairs = (id * WIDTH + life)[due]
+            if includes:  # a node that subscribed on two levels is owed it once
+                pairs = np.unique(pairs)
             owed += len(pairs)
             made += found_in(got, pairs)
     return Hits(owed, made)

@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from trellis.protocols.parts.hierarchy import in_tree, supers
 from trellis.trace.table import Numbers, Trace
 
 
@@ -18,8 +19,32 @@ def sent(trace: Trace) -> dict[str, int]:
 
 
 def false_positives(trace: Trace) -> int:
-    """Messages received by nodes that are not subscribed at that time, by their application's last word."""
+    """Messages received by nodes that are not subscribed at that time, by their application's last word: to the topic,
+    or to one that includes it.
+    """
     rows = trace.of_kind("subscribe", "confirm", "unsubscribe", "receive")
+    topics, names = rows.words("topic")
+    tree = np.isin(topics, [code for code, name in enumerate(names) if in_tree(name)])
+    in_the_tree = strays(rows.where(tree)) if tree.any() else 0
+    return in_the_tree + false_positives_of_flat_topics(rows.where(~tree) if tree.any() else rows)
+
+
+def strays(rows: Trace) -> int:
+    """The same where topics include each other, row by row."""
+    inside: dict[int, set[str]] = {}
+    found = 0
+    for row in rows.rows():
+        mine = inside.setdefault(row.node, set())
+        if row.kind == "unsubscribe":
+            mine.discard(row.topic)
+        elif row.kind != "receive":
+            mine.add(row.topic)
+        elif row.packet == "PUB" and row.topic not in mine and mine.isdisjoint(supers(row.topic)):
+            found += row.batch
+    return found
+
+
+def false_positives_of_flat_topics(rows: Trace) -> int:
     codes, kinds = rows.words("kind")
     packets, packet_kinds = rows.words("packet")
     topics, names = rows.words("topic")

@@ -97,31 +97,60 @@ def barriers(trace: DataFrame) -> DataFrame:
 
 
 def false_positives(trace: DataFrame) -> DataFrame:
-    """One row per run: messages received by nodes that are not subscribed then, by their application's last word."""
+    """One row per run: messages received by nodes that are not subscribed then, by their application's last word.
+
+    To the topic, or to one that includes it.
+    """
     from pyspark.sql import Window
     from pyspark.sql import functions as F
+
+    from trellis.pipeline.audit.columns import in_tree
 
     rows = trace.where("kind in ('subscribe', 'confirm', 'unsubscribe', 'receive')")
     before = Window.partitionBy("run", "node", "topic").orderBy("position").rowsBetween(Window.unboundedPreceding, 0)
     word = F.when(F.col("kind") != "receive", F.col("kind") != "unsubscribe")
     inside = F.coalesce(F.last(word, ignorenulls=True).over(before), F.lit(False))
-    wrong = (F.col("kind") == "receive") & (F.col("packet") == "PUB") & ~F.col("inside")
+    wrong = (F.col("kind") == "receive") & (F.col("packet") == "PUB") & ~F.col("inside") & ~in_tree()
     counted = rows.withColumn("inside", inside).groupBy("run")
-    return counted.agg(F.sum(F.when(wrong, F.col("batch")).otherwise(0)).alias("false_positives"))
+    flat = counted.agg(F.sum(F.when(wrong, F.col("batch")).otherwise(0)).alias("flat"))
+    total = F.col("flat") + F.coalesce("stray", F.lit(0))
+    return flat.join(strays(rows.where(in_tree())), "run", "left").select("run", total.alias("false_positives"))
+
+
+def strays(rows: DataFrame) -> DataFrame:
+    """The same where topics include each other: messages between no word that one is subscribed and the next word."""
+    from pyspark.sql import Window
+    from pyspark.sql import functions as F
+
+    from trellis.pipeline.audit.columns import inclusions, with_what_is_below
+
+    place = ["run", "node", "topic"]
+    until = F.lead("position").over(Window.partitionBy(*place).orderBy("position"))
+    words = rows.where("kind <> 'receive'").withColumn("until", until).where("kind <> 'unsubscribe'")
+    inside = with_what_is_below(words.select(*place, F.col("position").alias("since"), "until"), inclusions(rows))
+    same = [F.col(f"came.{cell}") == F.col(f"inside.{cell}") for cell in place]
+    within = (F.col("came.position") > F.col("since")) & (
+        F.col("until").isNull() | (F.col("came.position") < F.col("until"))
+    )
+    came = rows.where("kind = 'receive' AND packet = 'PUB'").alias("came")
+    outside = came.join(inside.alias("inside"), [*same, within], "left_anti")
+    return outside.groupBy("run").agg(F.sum("batch").alias("stray"))
 
 
 def hits(trace: DataFrame, quiet: bool = True) -> DataFrame:
     """One row per run: deliveries `owed` to steady subscribers, `made`, and their `hit_ratio`."""
     from pyspark.sql import functions as F
 
-    from trellis.pipeline.audit.columns import AT_PLACE, living, of_kind, starts_of
+    from trellis.pipeline.audit.columns import AT_PLACE, in_tree, inclusions, living, of_kind, starts_of
+    from trellis.pipeline.audit.columns import with_what_is_below as below
     from trellis.pipeline.audit.delivery import owed_to, subscriptions
     from trellis.pipeline.audit.integrity import messages
 
     trace = living(trace, starts_of(trace))
-    subscribers = subscriptions(trace)
+    subscribers = below(subscriptions(trace), inclusions(trace))
     born, steady = owed_to(subscribers, messages(trace), quiet)
     due = born.join(subscribers, ["run", "topic"]).where(steady).select(*AT_PLACE)
+    due = due.where(~in_tree()).unionByName(due.where(in_tree()).distinct())  # once, on however many levels
     got = of_kind(trace, *DELIVERIES).select(*AT_PLACE).distinct().withColumn("got", F.lit(1))
     owed = due.join(got, AT_PLACE, "left").groupBy("run")
     found = owed.agg(F.count(F.lit(1)).alias("owed"), F.count("got").alias("made"))

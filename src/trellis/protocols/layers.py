@@ -258,6 +258,7 @@ class Ordering(Machine):
         session.inherited = self.interest.invited(topic)
         if session.phase is IN and not session.wanted and not self.interest.concerned(topic):
             self.begin_leaving(topic, session)
+            self.look_below(topic)
 
     def look_below(self, topic: Topic) -> None:
         """Whether the application wants what a topic includes may have changed."""
@@ -295,7 +296,6 @@ class Ordering(Machine):
             self.spread(session, id, said)
         if not session.wanted:
             self.stay_or_leave(topic, session)
-        self.look_below(topic)
 
     def inherits(self, topic: Topic, cut: Vector) -> None:
         """The overlay brings a topic that one of mine includes, beyond the cut, and was not asked. It may have said so

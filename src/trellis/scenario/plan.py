@@ -56,7 +56,7 @@ class Plan(NamedTuple):
 def plan(scenario: Scenario) -> Plan:
     """Lay out everything the applications will do. A publisher that has not subscribed is refused here."""
     churn = churn_of(scenario)
-    for topic in {*churn.standing, *(event.topic for _, _, event in churn.changes)}:
+    for topic in sorted({*churn.standing, *(event.topic for _, _, event in churn.changes)}):
         check_tree(scenario.stack.overlay, scenario.stack.ordering, topic)
     published, discussion = publications(scenario, churn)
     rank: dict[type, int] = {Unsubscribe: 0, Subscribe: 1, Publish: 2}

@@ -55,7 +55,10 @@ class Trace:
     def of_kind(self, *kinds: str) -> Trace:
         """Only the rows of these kinds."""
         codes, names = self.words("kind")
-        wanted = np.isin(codes, [names.index(kind) for kind in kinds if kind in names])
+        return self.where(np.isin(codes, [names.index(kind) for kind in kinds if kind in names]))
+
+    def where(self, wanted: npt.NDArray[np.bool_]) -> Trace:
+        """Only the rows marked so."""
         return Trace(self.table.filter(pa.array(wanted)))
 
     def digest(self) -> str:

@@ -130,7 +130,7 @@ def lost(
         .join(stepped.where("seq < before").select(*AT_PLACE), AT_PLACE, "left_anti")
         .join(subscribers.drop("number"), IN_LIFE)
         .where(owed)
-        .withColumn("cut_off", meanwhile("cuts"))
+        .withColumn("cut_off", meanwhile("cuts") | meanwhile("source_cuts"))
         .groupBy(*AT_PLACE)
         .agg(F.min_by(F.struct("published_at", "since", "left", "cut_off"), "since").alias("first"))
         .select(*AT_PLACE, "first.*"),

@@ -104,7 +104,8 @@ class Waves(Overlay):
                 for rank in answer.ranks:
                     pending.ranks[rank.node] = rank
                 merge(pending.vector, answer.vector)
-                pending.topics.update(dict.fromkeys(answer.topics))
+                if answer.topics:
+                    pending.topics |= dict.fromkeys(answer.topics)
             self.complete_if_answered(pending)
 
     def upon_refuse(self, sender: NodeId, refusal: Refuse) -> None:
