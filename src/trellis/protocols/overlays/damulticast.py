@@ -175,7 +175,8 @@ class DaMulticast(Membership):
     # For hosts
 
     def takes_part(self) -> bool:
-        return any(group.phase is not LEAVING or not self.is_safe(group) for group in self.groups.values())
+        others = [group for group in self.groups.values() if not self.is_alone(group)]
+        return any(group.phase is not LEAVING or not self.is_safe(group) for group in others)
 
     def others_in(self, topic: Topic) -> list[NodeId]:
         group = self.groups.get(topic)
