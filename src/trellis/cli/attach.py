@@ -37,8 +37,8 @@ OrderOption = Annotated[
     typer.Option(
         "--order",
         metavar="ORDER",
-        help="unordered, fifo, causal, total or total-causal; or over gossip, damulticast/unordered, damulticast/fifo or "
-        "damulticast/causal. All who use a topic share one.",
+        help="unordered, fifo, causal, total or total-causal; or over gossip, damulticast/unordered, damulticast/fifo "
+        "or damulticast/causal. All who use a topic share one.",
     ),
 ]
 PlaintextOption = Annotated[bool, typer.Option("--plaintext", help="No keys, no encryption; on loopback only.")]
