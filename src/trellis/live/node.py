@@ -39,6 +39,8 @@ OPTIONS = {  # of the overlays; times in microseconds
     "damulticast": {"period": 200_000, "keep": 100_000},
 }
 
+STACKS = frozenset("/".join(protocols.live_stack(order)) for order in protocols.LIVE_ORDERS)
+
 AT_DESKS = {"desks": 3, "copies": 3, "grows": 1, "retry": 250_000, "lease": 60_000_000}
 ORDERING_OPTIONS = {"total": AT_DESKS, "total-causal": AT_DESKS}
 WAIT: Mapping[str, int] = {}
@@ -130,10 +132,9 @@ class Host:
         """A packet came over a link. A stack that nobody here uses yet must answer, too: every node has a say."""
         self.clock.hear(at)
         if name not in self.machines:
-            order = name.removeprefix(f"{protocols.LIVE_OVERLAY}/")
-            if order not in protocols.LIVE_ORDERS:
+            if name not in STACKS:
                 raise OutOfPlace(f"stack {name!r}: this node has no such machine")
-            self.stack(order)
+            self.stack(name)
         if packet.messages:
             (damulticast_packets if type(packet) in damulticast_packets.WIRE else vcube_packets).check(packet)
         now = self.clock.read()
