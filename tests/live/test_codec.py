@@ -357,7 +357,7 @@ def test_the_largest_wave_and_the_largest_fill_fit_a_frame(topic: str) -> None:
     """Many small messages whose ids weigh more than they do, with a long barrier each."""
     follows = tuple(MessageId((2**31 - 1 - n, 2**31 - 1), topic, 2**53 - 1) for n in range(20))
     made = [Message(MessageId((1, 0), topic, n), Bundle.of([b""]), follows) for n in range(1, 5000)]
-    overlay = VCube(Place(1, 8, alone=True), **OPTIONS)
+    overlay = VCube(Place(1, 8, alone=True), **OPTIONS["vcube"])
     overlay.step(0, Join(topic))
     for message in made:
         overlay.repair.keep(message)
@@ -369,6 +369,6 @@ def test_the_largest_wave_and_the_largest_fill_fit_a_frame(topic: str) -> None:
         if isinstance(effect, Send) and isinstance(effect.packet, Fill)
     ]
     assert fill.more
-    for packet in (fill, Pub(made[0].id, 1, portion(made, OPTIONS["batch"]))):
+    for packet in (fill, Pub(made[0].id, 1, portion(made, OPTIONS["vcube"]["batch"]))):
         assert len(packet.messages) > 20
         sent(Carry("vcube/causal", 1, packet))

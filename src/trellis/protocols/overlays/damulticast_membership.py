@@ -130,7 +130,8 @@ class Membership(Overlay):
         """From now on the layer above gets a topic that it asked for."""
         self.brought[topic] = None
         self.above.joined(topic, self.upto(topic))
-        self.hand_up(topic)
+        if topic in self.brought:  # unless it has left at once
+            self.hand_up(topic)
 
     def hand_up(self, topic: Topic) -> None:
         """What came while the layer above did not take it, and follows on something that is still to come."""

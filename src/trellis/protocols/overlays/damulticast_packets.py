@@ -13,13 +13,14 @@ from msgspec import Meta
 from trellis.errors import RemoteProtocolError
 from trellis.protocols.overlays.gossip import Gossip
 from trellis.protocols.parts.company import Entry
-from trellis.words import LEVELS_MAX, Message, Packet, Topic, Vector
+from trellis.words import EXACT, LEVELS_MAX, VECTOR_MAX, Message, Origin, Packet, Topic, Version
 
 ENTRIES_MAX = 256
 TOPICS_MAX = 65_536
 
 Entries = Annotated[tuple[Entry, ...], Meta(max_length=ENTRIES_MAX)]
-Vectors = Annotated[dict[Topic, Vector], Meta(max_length=TOPICS_MAX)]
+Numbers = Annotated[dict[Origin, Version], Meta(max_length=VECTOR_MAX)]  # a vector that counts messages, from 0 on
+Vectors = Annotated[dict[Topic, Numbers], Meta(max_length=TOPICS_MAX)]
 Sum = Annotated[str, Meta(max_length=16)]  # 64 bits, in hexadecimal digits: JSON-like formats have no such numbers
 Hops = Annotated[int, Meta(ge=0, le=16)]
 
@@ -119,7 +120,7 @@ def check(packet: Packet) -> None:
     """What a packet promises beyond the ranges of its fields. For hosts whose peers may send anything."""
     if isinstance(packet, Gossip | Refill):
         for message in packet.messages:
-            if message.id.seq < 1:
+            if message.id.seq < 1 or message.last >= EXACT:
                 raise RemoteProtocolError(f"{packet.kind} with {message.id} in it")
 
 

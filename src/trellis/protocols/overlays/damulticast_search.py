@@ -30,6 +30,8 @@ ASKED = 4  # fellows that a joiner asks at once: some of them may be joining as 
 UNREADY_MAX = 8  # if so many are, it asks no more
 WAITS_MAX = 1  # and how often it lets them go first
 SPREAD = 3  # to how many a search is passed on
+BELOW_MAX = 65_536  # processes below that a joiner is told of
+PLACES_MAX = 4096  # topics of which a node knows by heart who remembers them
 REFRESH = 8  # rounds in which g processes of a group say again that they are there
 
 
@@ -46,6 +48,8 @@ class Bootstrap:
         found = self.places.get(topic)
         if found is None:
             place = self.overlay.place
+            if len(self.places) >= PLACES_MAX:
+                self.places.clear()
             found = self.places[topic] = places_of(place.seed, topic, place.size, self.overlay.reach)
         return found
 
@@ -132,8 +136,7 @@ class Bootstrap:
         if found.wanted == group.topic:
             group.company.hear_all(found.members)
             if group.phase is JOINING:
-                for topic, entry in found.below:
-                    group.below.setdefault(entry.node, topic)
+                self.hear_below(group, found)
         else:
             for uplink in group.uplinks:
                 uplink.offer(found.wanted, found.members)
@@ -142,6 +145,13 @@ class Bootstrap:
             group.answered[found.wanted].add(sender)
             self.widen(group, found.wanted)
         self.go_on(group)
+
+    def hear_below(self, group: Group, found: Found) -> None:
+        """Who waits for members of the group; myself I need not ask."""
+        overlay = self.overlay
+        for topic, entry in found.below[: BELOW_MAX - len(group.below)]:
+            if entry.node != overlay.me and overlay.tree.includes(group.topic, topic):
+                group.below.setdefault(entry.node, topic)
 
     def widen(self, group: Group, wanted: Topic) -> None:
         """All have answered. If nobody is there, look for the topic above as well."""
@@ -194,7 +204,10 @@ class Bootstrap:
         crowd = sorted(known) if len(known) > SPREAD else range(overlay.place.size)
         key = (draw.key_of(search.id.topic), draw.key_of(search.wanted), search.hops, overlay.round)
         chosen = draw.few(overlay.place.seed, draw.PASSED, crowd, SPREAD, overlay.me, overlay.me, search.me.node, *key)
-        further = Search(search.id, search.wanted, search.me, search.stays, search.hops - 1)
+        hops = min(search.hops, self.hops) - 1  # as often as I would ask for it: each time there are more of them
+        if hops < 0:
+            return
+        further = Search(search.id, search.wanted, search.me, search.stays, hops)
         for node in chosen:
             if node != search.me.node and node in overlay.reach:
                 overlay.send(node, further)
@@ -268,7 +281,8 @@ class Bootstrap:
         group = self.overlay.groups.get(start.id.topic)
         if group is None or group.phase is not JOINING or group.asked.pop(sender, None) is None:
             return
-        group.learn_cut(start.vectors)
+        reaches = self.overlay.tree.reaches
+        group.learn_cut({topic: cut for topic, cut in start.vectors.items() if reaches(group.topic, topic)})
         if start.of == group.topic and start.ready:
             self.overlay.begin_group(group)
             return
