@@ -7,6 +7,7 @@ application that it did not ask for; and whatever is said in turn is something t
 from __future__ import annotations
 
 import random
+from collections import Counter, deque
 from collections.abc import Callable
 from typing import Any
 
@@ -19,7 +20,7 @@ from trellis.effects import Deliver, Send
 from trellis.errors import RemoteProtocolError, TrellisError
 from trellis.events import Event, Publish, Receive, Restore, Subscribe, Suspect, Timeout, Unsubscribe
 from trellis.live.codec import Bundle
-from trellis.live.frames import Carry
+from trellis.live.frames import FRAME_MAX, Carry
 from trellis.machine import About, Place
 from trellis.protocols.overlays import damulticast_search, vcube_packets
 from trellis.protocols.overlays.damulticast_group import IN
@@ -41,7 +42,7 @@ from trellis.protocols.overlays.vcube_packets import Pub
 from trellis.protocols.parts import directory
 from trellis.protocols.parts.company import AGE_MAX, Entry
 from trellis.protocols.parts.hierarchy import Hierarchy
-from trellis.words import EXACT, Message, MessageId, Origin, Packet, Topic, Vector
+from trellis.words import BARRIER_MAX, EXACT, Message, MessageId, Origin, Packet, Topic, Vector
 
 ME, SIZE = 2, 8
 TOPICS = [".", ".a", ".a.b", ".a.b.c", ".a.d", ".e", "plain", ".a.", "..", ".a..b", "." * 31, "a.b", ".é", "x" * 256]
@@ -121,14 +122,24 @@ class Dice(random.Random):
                 self.entries(),
                 self.uppers(),
             ),
-            Holdings: lambda: Holdings(self.id(), self.vectors(), self.flag(), self.flag(), self.entry(), self.flag()),
+            Holdings: lambda: Holdings(
+                self.id(),
+                self.vectors(),
+                self.flag(),
+                self.flag(),
+                self.entry(),
+                self.flag(),
+                self.flag(),
+                self.choice(["", ".a", ".z", "nonsense"]),
+                self.choice(["", "", ".a.b", "."]),
+            ),
             Refill: lambda: Refill(
                 self.id(), self.messages(), self.vectors(), self.vectors(), self.flag(), self.flag()
             ),
             Search: lambda: Search(self.id(), self.topic(), self.entry(), self.flag(), self.choice([0, 1, 16])),
             Found: lambda: Found(self.id(), self.topic(), self.entries(), self.below(), self.flag()),
             Ask: lambda: Ask(self.id(), self.topic(), self.entry()),
-            Start: lambda: Start(self.id(), self.topic(), self.flag(), self.vectors()),
+            Start: lambda: Start(self.id(), self.topic(), self.flag(), self.vectors(), self.random() < 0.2),
             Stray: lambda: Stray(self.id(), self.entry()),
         }
         return made[kind]()
@@ -317,3 +328,145 @@ def test_an_age_that_grows_stays_one_that_can_be_told() -> None:
         victim.feed(Timeout("round"))
     [(to, found)] = sends(victim, Receive(3, Search(id, ".a", me(3), False, 0)))
     assert (to, found) == (3, Found(id, ".a", (Entry(1, 0, 1, AGE_MAX),), (), True))
+
+
+# What is said fits a frame.
+
+
+class Pair:
+    """Two nodes that hear of each other only what went through the codec. Only the packets of their overlay count."""
+
+    def __init__(self, ordering: str, keep: int = 10_000) -> None:
+        options = {"period": 10, "keep": keep}
+        self.nodes: list[Any] = [
+            protocols.build("damulticast", ordering, Place(n, 2, barrier_max=BARRIER_MAX), options) for n in range(2)
+        ]
+        self.delivered: list[list[MessageId]] = [[], []]
+        self.kinds: Counter[str] = Counter()
+        self.largest = 0
+
+    def feed(self, node: int, event: Event) -> None:
+        todo = deque([(node, event)])
+        while todo:
+            node, event = todo.popleft()
+            for effect in self.nodes[node].step(0, event):
+                if isinstance(effect, Deliver):
+                    self.delivered[node].append(effect.message.id)
+                elif isinstance(effect, Send):
+                    todo.append((effect.to, Receive(node, self.carried(effect.packet))))
+
+    def carried(self, packet: Packet) -> Packet:
+        data = sent(Carry("damulticast/fifo", 1, packet))
+        self.kinds[packet.kind] += 1
+        self.largest = max(self.largest, len(data))
+        [frame] = decode(data)
+        check(frame.packet)
+        return frame.packet
+
+    def rounds(self, count: int) -> None:
+        for _ in range(count):
+            for node in range(2):
+                self.feed(node, Timeout("round"))
+
+    def hear(self, node: int, message: Message, group: Topic) -> None:
+        """From somebody who is not there any more; nobody passes it on."""
+        overlay = self.nodes[node].overlay
+        overlay.groups[group].passed[message.id] = None
+        self.feed(node, Receive(1 - node, Gossip(message.id, (message,), group)))
+
+    def sums(self, group: Topic) -> set[str]:
+        return {node.overlay.comparison.sum(group) for node in self.nodes}
+
+
+def name(n: int) -> Topic:
+    return f".a.{n:05d}{'x' * 240}"
+
+
+@pytest.mark.parametrize("ordering", ["unordered", "causal"])
+def test_nodes_with_more_topics_than_fit_a_frame_come_to_have_the_same(ordering: str) -> None:
+    pair = Pair(ordering)
+    for node in range(2):
+        pair.feed(node, Subscribe(".a"))
+        pair.rounds(30)
+    count = 5000
+    for n in range(count):
+        message = Message(MessageId((7, 0), name(n), 1), Bundle.of([b"x"]))
+        for node in range(2):
+            if n % 50 != node:  # some of them only one of the two has
+                pair.hear(node, message, ".a")
+    assert len(pair.sums(".a")) == 2
+    pair.rounds(40)
+    assert len(pair.sums(".a")) == 1
+    assert [len(set(got)) for got in pair.delivered] == [len(got) for got in pair.delivered] == [count, count]
+    assert pair.largest <= FRAME_MAX
+
+
+def test_a_joiner_is_told_of_more_topics_than_fit_a_frame() -> None:
+    pair = Pair("fifo")
+    pair.feed(0, Subscribe(".a"))
+    pair.rounds(30)
+    for n in range(5000):
+        pair.hear(0, Message(MessageId((7, 0), name(n), 1), Bundle.of([b"x"])), ".a")
+    pair.feed(1, Subscribe(".a"))
+    pair.rounds(30)
+    assert pair.kinds["START"] == 3
+    assert len(pair.sums(".a")) == 1
+    assert pair.delivered[1] == []  # all of it is older
+
+
+def test_a_joiner_is_told_of_more_groups_below_than_fit_a_frame() -> None:
+    pair = Pair("fifo")
+    for n in range(6000):
+        search = Search(MessageId((1, 0), name(n), 0), ".a", me(9), True, 0)
+        pair.nodes[0].step(0, Receive(1, search))
+    told = [
+        pair.carried(effect.packet)
+        for effect in pair.nodes[0].step(0, Receive(1, Search(MessageId((1, 0), ".a", 0), ".a", me(1), True, 0)))
+        if isinstance(effect, Send)
+    ]
+    assert [packet.listed for packet in told if isinstance(packet, Found)] == [False, False, True]
+    assert sum(len(packet.below) for packet in told if isinstance(packet, Found)) == 6000
+
+
+def test_what_cannot_be_given_any_more_is_told_in_frames_that_fit() -> None:
+    pair = Pair("causal", keep=10)
+    for node in range(2):
+        pair.feed(node, Subscribe(".a"))
+        pair.rounds(30)
+    for n in range(5000):  # of which the second node hears nothing, and the first one keeps the last ten
+        pair.hear(0, Message(MessageId((7, 0), name(n), 1), Bundle.of([b"x"])), ".a")
+    pair.rounds(400)
+    assert len(pair.sums(".a")) == 1
+    assert pair.largest <= FRAME_MAX
+
+
+def test_a_reply_asks_only_for_topics_of_which_something_is_lacking() -> None:
+    pair = Pair("fifo")
+    for node in range(2):
+        pair.feed(node, Subscribe(".a"))
+        pair.rounds(30)
+    for n in range(100):
+        for node in range(2):
+            if n or not node:
+                pair.hear(node, Message(MessageId((7, 0), f".a.t{n}", 1), Bundle.of([b"x"])), ".a")
+    given: list[Message] = []
+    carried = pair.carried
+
+    def counted(packet: Packet) -> Packet:
+        given.extend(packet.messages)
+        return carried(packet)
+
+    pair.carried = counted  # type: ignore[method-assign]
+    pair.nodes[0].overlay.comparison.log.age()
+    pair.feed(1, Timeout("round"))  # it asks, is told what there is, and replies
+    assert [message.id.topic for message in given] == [".a.t0"]
+
+
+def test_what_is_not_taken_is_not_asked_for_again_at_once() -> None:
+    """Else two nodes would talk for ever, while one has no room."""
+    victim = member("fifo", ".a")
+    victim.feed(Restore(1, 0))
+    messages = tuple(Message(MessageId((1, 0), ".a", n), Bundle.of([b"x"])) for n in (5, 6))
+    fill = Refill(MessageId((1, 0), ".a", 0), messages, {}, {}, False, True)
+    assert [packet.kind for _, packet in sends(victim, Receive(1, fill))] == ["HOLDINGS"]
+    assert sends(victim, Receive(1, fill)) == []
