@@ -48,7 +48,7 @@ def values(kind: inspect.Type) -> st.SearchStrategy[Any]:
         case inspect.StrType(pattern=pattern) if pattern in WORDS:
             return WORDS[pattern]
         case inspect.StrType(pattern=None):
-            return st.text(max_size=40)
+            return st.text(max_size=min(40, kind.max_length or 40))
         case inspect.StrType():
             return TOPICS
         case inspect.TupleType():

@@ -58,6 +58,7 @@ PASSED = 37  # to whom a search is passed on
 RANK = 38  # how popular a topic of a tree is
 BEAT = 39  # how long a round of a random schedule is
 TREES = 40  # the shape of a random schedule of topics that include each other
+PORTION = 41  # of which topics a process tells another, if there are too many for a packet
 
 
 def mix(x: int) -> int:

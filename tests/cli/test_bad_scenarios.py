@@ -449,3 +449,48 @@ def test_the_smallest_and_the_latest_scenarios_still_run(trellis, tmp_path, edit
     outcome = trellis("run", scenario_file(tmp_path, {**PLAIN, **edits}), "--json")
     assert (outcome.code, outcome.err) == (0, "")
     assert not any(json.loads(outcome.out)["violations"].values())
+
+
+# Topics of a tree.
+
+TREE = {
+    **NAMED,
+    "stack": {"overlay": "damulticast", "ordering": "fifo"},
+    "subscriptions": {"kind": "explicit", "members": {".a": [0, 1], ".a.b": [2, 3]}},
+    "workload": {"kind": "explicit", "messages": [{"at": 2, "node": 2, "topic": ".a.b"}]},
+    "network": {"kind": "cycles"},
+    "end": 60,
+}
+
+
+@pytest.mark.parametrize(
+    ("topics", "complaint"),
+    [
+        ({".b": {}, ".a": {"c": "x"}}, "topics.'.a'.c = 'x': expected `int`, got `str`"),
+        ({".a": {"z": 0}}, "topics.'.a'.z = 0: expected `int` >= 1"),
+        ({".a": {"supers": [".b", 3]}}, "topics.'.a'.supers[1] = 3: expected `str`, got `int`"),
+        ({".a": {"hops": 1}}, "topics.'.a'.hops: no such key; [topics.'.a'] has supers, c, g, a, z, tau"),
+        ({".a": 7}, "topics.'.a' = 7: expected `object`, got `int`"),
+        ({".a": {"supers": [".a.b"]}}, "topic '.a': it includes '.a.b', which cannot include it"),
+        ({".a..b": {"c": 1}}, "topic '.a..b': a part of it is empty"),
+        ({".": {"supers": [".a"]}}, "topic '.': it includes '.a', which cannot include it"),
+        ({"." + ".".join("a" * 40): {}}, "40 levels; at most 32"),
+        ({"." + "x" * 300: {"c": 1}}, "a name has 1 to 256 bytes"),
+        ({".a\nb": {"c": 1}}, "a name has 1 to 256 bytes, all printable"),
+        ({".a": {"supers": [".\u0000"]}}, "a name has 1 to 256 bytes, all printable"),
+        ({"a": {"c": 1}}, "only a topic of a tree is special"),
+    ],
+)
+def test_what_is_senseless_about_a_topic_is_named_with_the_topic(refused, tmp_path, topics, complaint):
+    assert complaint in refused("run", scenario_file(tmp_path, {**TREE, "topics": topics}))
+    assert len(list(tmp_path.iterdir())) == 1
+
+
+def test_a_topic_is_named_also_where_subscribers_are_not(refused, tmp_path):
+    line = refused("run", scenario_file(tmp_path, {**PLAIN, "topics": {".a": {"c": -1}}}))
+    assert "topics.'.a'.c = -1: expected `int` >= 0" in line
+
+
+@pytest.mark.parametrize("value", [-1, 17, 1.5, "x", None, [], True, 1 << 64])
+def test_hops_are_few(refused, tmp_path, value):
+    assert "stack.hops = " in refused("run", scenario_file(tmp_path, changed(TREE, "stack.hops", value)))

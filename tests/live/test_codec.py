@@ -34,6 +34,7 @@ from trellis.live.frames import (
 )
 from trellis.live.node import OPTIONS
 from trellis.machine import Place
+from trellis.protocols.overlays import damulticast_packets
 from trellis.protocols.overlays.vcube import VCube, portion
 from trellis.protocols.overlays.vcube_packets import WIRE, Ack, Fill, Pub, State, Uns
 from trellis.protocols.parts.view import Rank
@@ -62,7 +63,7 @@ def test_every_frame_arrives_as_it_was_sent(kind: type[Frame]) -> None:
     arrives()
 
 
-@pytest.mark.parametrize("kind", WIRE, ids=lambda kind: kind.__name__)
+@pytest.mark.parametrize("kind", [*WIRE, *damulticast_packets.WIRE], ids=lambda kind: kind.__name__)
 def test_every_packet_that_travels_arrives_as_it_was_sent(kind: type[Packet]) -> None:
     @some
     @given(values(inspect.type_info(kind)))

@@ -28,7 +28,19 @@ from trellis.live.codec import PREFIX, Bundle
 from trellis.live.frames import FRAMES, VERSION, Attach, Carry, Done, Frame, Hello, Join, Order, Roster, Welcome
 from trellis.live.tls import Identity
 from trellis.live.transport import Link, dial
+from trellis.protocols.overlays.damulticast_packets import (
+    Ask,
+    Digest,
+    Found,
+    Gossip,
+    Holdings,
+    Refill,
+    Search,
+    Start,
+    Stray,
+)
 from trellis.protocols.overlays.vcube_packets import Ack, Cut, Fill, Pub, Refuse, State, Sub
+from trellis.protocols.parts.company import Entry
 from trellis.protocols.parts.detector import Alive
 from trellis.protocols.parts.view import Rank
 from trellis.words import Message, MessageId, Packet
@@ -213,7 +225,14 @@ class Senseless:
         id, block = MessageId(me, TOPIC, 1), Bundle.of([b"x"])
         message = Message(id, block)
         elsewhere = Message(MessageId(me, "elsewhere", 1), block)
-        for stack in ("vcube/nonsense", "nonsense", "causal", "vcube/causal/causal", "vcube-printed/causal"):
+        for stack in (
+            "vcube/nonsense",
+            "nonsense",
+            "causal",
+            "vcube/causal/causal",
+            "vcube/damulticast/fifo",
+            "vcube-printed/causal",
+        ):
             yield Carry(stack, 1, Ack(id, 1))
         packets: list[Packet] = [
             Pub(id, 1, (elsewhere,)),
@@ -230,6 +249,19 @@ class Senseless:
         yield Join("127.0.0.1:1", "")
         yield Attach(VERSION)
         yield Done(1)
+        stranger = Entry(self.place + 1, 0, 1)
+        below_one = Message(MessageId(me, TOPIC, 0), block)
+        for packet in (
+            Ack(id, 1),
+            Gossip(id, (below_one,), TOPIC),
+            Refill(id, (message, below_one), {}, {}, False, False),
+            Ask(id, TOPIC, stranger),
+            Stray(id, stranger),
+            Holdings(id, {}, False, False, stranger, False),
+            Digest(id, "0", False, False, stranger, False, (), ()),
+        ):
+            yield Carry("damulticast/fifo", 1, packet)
+        yield Carry("vcube/causal", 1, Gossip(id, (message,), TOPIC))
 
     def out_of_place(self) -> Iterator[Frame]:
         """What a member may say that is late or mistaken: nothing comes of it."""
@@ -246,6 +278,20 @@ class Senseless:
             yield Carry("vcube/fifo", 1, Ack(id, 1))
             yield Carry("detector", 1, Ack(id, 1))
             yield Order(topic, "fifo")
+            mine = Entry(self.place, 0, 1)
+            far = {topic: {(3, 9): (1 << 53) - 1}, "elsewhere": {}}
+            for packet in (
+                Gossip(id, (Message(id, Bundle.of([b"x"])),), topic),
+                Digest(id, "nonsense", True, True, mine, True, (mine,), ()),
+                Holdings(id, far, True, False, mine, True),
+                Refill(id, (), far, far, False, True),
+                Search(id, topic, mine, True, 16),
+                Found(id, topic, (mine,), ((topic, mine),), True),
+                Ask(id, topic, mine),
+                Start(id, topic, True, far),
+                Stray(id, mine),
+            ):
+                yield Carry("damulticast/fifo", 1, packet)
         lost = Message(MessageId(me, "nobody.joined.this", 1), Bundle.of([b"x"]))
         yield Carry("vcube/causal", 1, Fill(lost.id, (lost,), {(3, 9): 5}, {(3, 9): 5}, False))
         yield Carry("vcube/causal", 1, Pub(lost.id, 31, (lost,)))

@@ -82,7 +82,7 @@ def test_the_swarm_notices_when_the_dead_are_waited_for(monkeypatch: pytest.Monk
 
 
 @pytest.mark.parametrize("overlay", OVERLAYS)
-@pytest.mark.parametrize("ordering", LIVE_ORDERS)
+@pytest.mark.parametrize("ordering", [order for order in LIVE_ORDERS if "/" not in order])
 def test_every_stack_keeps_what_it_promises(overlay: str, ordering: str) -> None:
     assert clean(overlay, ordering, 60, seed=10_000).failures == {}
 

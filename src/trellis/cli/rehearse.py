@@ -21,7 +21,9 @@ def command(
     ],
     nodes: Annotated[int, typer.Option(metavar="N", help="How many nodes.", min=2, max=1 << 20)] = 2000,
     each: Annotated[int, typer.Option(metavar="N", help="Topics that each of them subscribes to.", min=1, max=64)] = 2,
-    messages: Annotated[int, typer.Option(metavar="N", help="Messages, on the most popular topics.", min=1)] = 100,
+    messages: Annotated[
+        int, typer.Option(metavar="N", help="Messages, on the most popular topics.", min=1, max=1_000_000)
+    ] = 100,
     new: Annotated[
         int, typer.Option(metavar="N", help="Topics, the latest ones, that appear while it runs.", min=0)
     ] = 0,

@@ -136,7 +136,10 @@ class Host:
                 raise OutOfPlace(f"stack {name!r}: this node has no such machine")
             self.stack(name)
         if packet.messages:
-            (damulticast_packets if type(packet) in damulticast_packets.WIRE else vcube_packets).check(packet)
+            words = damulticast_packets if name.startswith("damulticast/") else vcube_packets
+            if type(packet) not in words.WIRE:  # before it is recorded: nothing would come of it
+                raise OutOfPlace(f"{packet.kind} for stack {name!r}: it has no such packet")
+            words.check(packet)
         now = self.clock.read()
         if self.journal is not None and name != DETECTOR:
             self.journal.received(now, packet, sender)

@@ -39,6 +39,7 @@ from trellis.scenario.model import (
     Sever,
     Sites,
     Subscriptions,
+    TopicSpec,
 )
 
 FILE_BYTES_MAX = 64 << 20
@@ -209,6 +210,7 @@ def check_topics(scenario: Scenario) -> None:
             protocols.check(scenario.stack.overlay, scenario.stack.ordering, {name: about.options[name]})
         if not in_tree(topic):
             raise ScenarioError(f"topics.{shown(topic)}: only a topic of a tree is special; write .{topic}")
+        protocols.check_tree(scenario.stack.overlay, scenario.stack.ordering, topic)
     try:
         Hierarchy({topic: about.supers for topic, about in scenario.about_topics().items() if about.supers})
     except LocalProtocolError as error:
@@ -295,6 +297,8 @@ def check_names(scenario: Scenario) -> None:
         named += [("subscriptions: topic", topic) for topic in topics]
     if isinstance(scenario.workload, Script):
         named += [("workload.messages: topic", said.topic) for said in scenario.workload.messages]
+    for topic, about in scenario.about_topics().items():
+        named += [("topics: topic", topic), *(("topics: supers", above) for above in about.supers)]
     for thing, name in named:
         if not name.isprintable() or not 1 <= len(name.encode()) <= NAME_BYTES_MAX:
             raise ScenarioError(
@@ -307,7 +311,8 @@ def explain(error: str, raw: Mapping[str, Any]) -> str:
     what, _, where = error.rpartition(" - at `") if " - at `" in error else (error, "", "")
     keys: list[str] = re.findall(r"[A-Za-z_][A-Za-z0-9_-]*|\[\d+\]|\[\.\.\.\]", where.rstrip("`").removeprefix("$"))
     if "[...]" in keys:
-        keys[keys.index("[...]")] = wrong_topic(raw)
+        at = keys.index("[...]")
+        keys[at] = wrong_topic(dig(raw, keys[:at]), TopicSpec if keys[0] == "topics" else list[Node])
     if missing := re.search(r"missing required field `(.+)`", what):
         return f"{dotted([*keys, missing[1]])} is missing: it has no default; add it to {table(keys)}"
     if unknown := re.search(r"contains unknown field `(.*)`", what, re.DOTALL):
@@ -335,7 +340,9 @@ def shown(value: object) -> str:
 
 
 def dotted(keys: list[str]) -> str:
-    return ".".join(keys).replace(".[", "[")
+    """As one writes it in TOML: a topic with dots in it is quoted."""
+    plain = [key if re.fullmatch(r"[\w-]+|\[.*\]", key) else shown(key) for key in keys]
+    return ".".join(plain).replace(".[", "[")
 
 
 def table(keys: list[str]) -> str:
@@ -351,11 +358,11 @@ def dig(raw: Any, keys: list[str]) -> Any:
     return raw
 
 
-def wrong_topic(raw: Mapping[str, Any]) -> str:
-    """msgspec does not say in which entry of a table it found something; `members` is the only one with free keys."""
-    for topic, nodes in raw["subscriptions"]["members"].items():
+def wrong_topic(told: Mapping[str, Any], kind: Any) -> str:
+    """msgspec does not say in which entry of a table it found something; `members` and `topics` have free keys."""
+    for topic, about in told.items():
         try:
-            msgspec.convert(nodes, list[Node])
+            msgspec.convert(about, kind)
         except msgspec.ValidationError:
             return str(topic)
     return "[...]"

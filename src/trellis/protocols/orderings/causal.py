@@ -79,7 +79,7 @@ class Causal(Ordering):
                 free.extend(self.freed(parked, ending(m)))
 
     def go_on(self, session: Session, topic: Topic, origin: Origin) -> None:
-        parked, upto = self.parked[topic], session.delivered[origin]
+        parked, upto = self.parked[topic], session.delivered.get(origin, 0)
         for id in sorted(id for id in parked if id.origin == origin and id.seq <= upto):
             self.deliver_ready(session, parked, self.freed(parked, id))
 

@@ -19,7 +19,7 @@ from collections.abc import Iterator, Mapping
 from typing import ClassVar
 
 from trellis import draw
-from trellis.errors import UnexpectedEvent
+from trellis.errors import RemoteProtocolError, UnexpectedEvent
 from trellis.events import Cycle, Timeout
 from trellis.machine import Place
 from trellis.protocols.layers import CRASHES, GAPLESS, START_CUT, SUBTOPICS, Hearers
@@ -151,6 +151,8 @@ class DaMulticast(Membership):
     def upon_receive(self, sender: NodeId, packet: Packet) -> None:
         self.settle_standing()
         match packet:
+            case Digest() | Holdings() | Ask() | Stray() if packet.me.node != sender:
+                raise RemoteProtocolError(f"{packet.kind} of node {packet.me.node} from node {sender}")
             case Gossip():
                 self.upon_gossip(sender, packet)
             case Digest():

@@ -130,7 +130,8 @@ class Membership(Overlay):
         """From now on the layer above gets a topic that it asked for."""
         self.brought[topic] = None
         self.above.joined(topic, self.upto(topic))
-        self.hand_up(topic)
+        if topic in self.brought:  # unless it has left at once
+            self.hand_up(topic)
 
     def hand_up(self, topic: Topic) -> None:
         """What came while the layer above did not take it, and follows on something that is still to come."""
@@ -143,22 +144,25 @@ class Membership(Overlay):
         """
         waiting = [group.topic for group in self.groups.values() if group.phase is JOINING]
         for topic in sorted({*self.comparison.account.topics, *waiting}):
-            if topic in self.brought or not self.covers(topic):
-                continue
-            if not self.comparison.has(topic):
-                self.comparison.begin(topic, {})
-            group = self.groups.get(topic)
-            if group is None:
-                self.brought[topic] = None
-                self.above.inherits(topic, self.upto(topic))
-                self.hand_up(topic)
-            else:
-                self.return_to(group)
+            self.inherit_if_covered(topic)
+
+    def inherit_if_covered(self, topic: Topic) -> None:
+        if topic in self.brought or not self.covers(topic):
+            return
+        if not self.comparison.has(topic):
+            self.comparison.begin(topic, {})
+        group = self.groups.get(topic)
+        if group is None:
+            self.brought[topic] = None
+            self.above.inherits(topic, self.upto(topic))
+            self.hand_up(topic)
+        else:
+            self.return_to(group)
 
     def inherit(self, topic: Topic) -> None:
         """A topic below one of mine of which I had not heard: it is new, and I get it from its beginning on."""
         self.comparison.begin(topic, {})
-        self.inherit_all()
+        self.inherit_if_covered(topic)
 
     def take(self, message: Message) -> bool:
         """Hand a message up unless it came before; whether it was."""
@@ -174,7 +178,7 @@ class Membership(Overlay):
 
     def covers(self, topic: Topic) -> bool:
         """Whether the layer above takes one that includes it."""
-        return any(self.tree.includes(one, topic) for one in self.brought)
+        return any(one in self.brought for one in self.tree.above(topic))
 
     def join_uncovered(self) -> None:
         """Topics that a group brought which I left since, and that are wanted for themselves: by a group of their own.

@@ -13,14 +13,17 @@ from msgspec import Meta
 from trellis.errors import RemoteProtocolError
 from trellis.protocols.overlays.gossip import Gossip
 from trellis.protocols.parts.company import Entry
-from trellis.words import LEVELS_MAX, Message, Packet, Topic, Vector
+from trellis.words import EXACT, LEVELS_MAX, TOPIC_MAX, VECTOR_MAX, Message, Origin, Packet, Topic, Vector, Version
 
 ENTRIES_MAX = 256
 TOPICS_MAX = 65_536
+PORTION = 1 << 19  # bytes of vectors in one packet: half a frame
 
 Entries = Annotated[tuple[Entry, ...], Meta(max_length=ENTRIES_MAX)]
-Vectors = Annotated[dict[Topic, Vector], Meta(max_length=TOPICS_MAX)]
+Numbers = Annotated[dict[Origin, Version], Meta(max_length=VECTOR_MAX)]  # a vector that counts messages, from 0 on
+Vectors = Annotated[dict[Topic, Numbers], Meta(max_length=TOPICS_MAX)]
 Sum = Annotated[str, Meta(max_length=16)]  # 64 bits, in hexadecimal digits: JSON-like formats have no such numbers
+Bound = Annotated[str, Meta(max_length=TOPIC_MAX)]
 Hops = Annotated[int, Meta(ge=0, le=16)]
 
 
@@ -46,14 +49,25 @@ class Digest(Packet, frozen=True, gc=False, tag="GD"):
 
 
 class Holdings(Packet, frozen=True, gc=False, tag="GH"):
-    """Where the sender stands on topics of the group: the sums were not the same."""
+    """Where the sender stands on topics of the group: the sums were not the same.
+
+    If they are too many for one packet, it speaks of some; of others nothing follows from it.
+    """
 
     vectors: Vectors
     up: bool  # to a group above
-    reply: bool  # to such a word of the receiver: only about topics of which the sender lacks something
+    reply: bool  # to such a word of the receiver, or to what came of it
     me: Entry
     leaving: bool
+    named: bool = False  # only about topics that stand here: those of which the sender lacks something
+    since: Bound = ""  # else about all topics from this one on
+    until: Bound = ""  # and before that one; empty: up to the last
     kind: ClassVar[str] = "HOLDINGS"
+
+    def speaks_of(self, topic: Topic) -> bool:
+        if self.named:
+            return topic in self.vectors
+        return self.since <= topic and (not self.until or topic < self.until)
 
 
 class Refill(Packet, frozen=True, gc=False, tag="GF"):
@@ -100,11 +114,12 @@ class Ask(Packet, frozen=True, gc=False, tag="GA"):
 
 
 class Start(Packet, frozen=True, gc=False, tag="GC"):
-    """The joiner may begin from here. Not ready: the sender is joining itself."""
+    """The joiner may begin from here. Not ready: the sender is joining itself. More: another one follows."""
 
     of: Topic
     ready: bool
     vectors: Vectors
+    more: bool = False
     kind: ClassVar[str] = "START"
 
 
@@ -115,11 +130,32 @@ class Stray(Packet, frozen=True, gc=False, tag="GX"):
     kind: ClassVar[str] = "STRAY"
 
 
+def size_of(thing: object) -> int:
+    """Bytes on a wire."""
+    return len(msgspec.msgpack.encode(thing))
+
+
+def portions(vectors: dict[Topic, Vector]) -> list[dict[Topic, Vector]]:
+    """The same in as many packets as it takes, in the same order: one topic at least in each, if there are any."""
+    if len(vectors) <= TOPICS_MAX and size_of(vectors) <= PORTION:
+        return [vectors]
+    found: list[dict[Topic, Vector]] = [{}]
+    size = 0
+    for topic, vector in vectors.items():
+        more = size_of((topic, vector))
+        if found[-1] and (size + more > PORTION or len(found[-1]) == TOPICS_MAX):
+            found.append({})
+            size = 0
+        found[-1][topic] = vector
+        size += more
+    return found
+
+
 def check(packet: Packet) -> None:
     """What a packet promises beyond the ranges of its fields. For hosts whose peers may send anything."""
     if isinstance(packet, Gossip | Refill):
         for message in packet.messages:
-            if message.id.seq < 1:
+            if message.id.seq < 1 or message.last >= EXACT:
                 raise RemoteProtocolError(f"{packet.kind} with {message.id} in it")
 
 

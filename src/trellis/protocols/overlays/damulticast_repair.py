@@ -7,6 +7,7 @@ Promises: what one process of a group has and keeps, all processes of it that kn
 
 In every round a process tells one of its fellows the checksum of what it has of the group's topics; g of a group tell
 one process of the group above. Whoever has another sum answers with its numbers, and each sends what the other lacks.
+Numbers that are too many for a packet are told in portions, another one each time.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from trellis import draw
 from trellis.protocols.overlays.damulticast_group import JOINING, LEAVING, Group, Uplink
-from trellis.protocols.overlays.damulticast_packets import Digest, Holdings, Refill, Upper
+from trellis.protocols.overlays.damulticast_packets import Digest, Holdings, Refill, Upper, portions, size_of
 from trellis.protocols.overlays.vcube_packets import weight
 from trellis.protocols.parts.account import Account
 from trellis.protocols.parts.log import Log
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 SHOWN = 6  # fellows of whom a process tells another in one comparison
 BATCH = 256  # messages of one answer, and their bytes
 BYTES_MAX = 1 << 19
+ROOM = 7 << 17  # bytes of all of an answer: an eighth of a frame is left for the rest
 REFUSALS = 5  # processes that cannot help, before what is missing is given up; fewer if there are not so many
 WAIT, WAIT_MAX = 8, 40  # and rounds: if so many have said so, and if fewer have
 IDLE = 8  # rounds after which a process is asked again that had all, though nothing is new
@@ -43,6 +45,7 @@ class Comparison:
         self.refused: dict[tuple[Topic, Origin], dict[NodeId, tuple[int, Vector]]] = {}  # who cannot help me
         self.since: dict[tuple[Topic, Origin], int] = {}  # in which round the first one said so
         self.orphans: dict[tuple[Topic, Origin], int] = {}  # since when something is missing of a life that is over
+        self.told = 0  # counts what I told in portions
         self.cache: dict[
             Topic, tuple[int, str]
         ] = {}  # sums by group, and for how many changes of the account they hold
@@ -199,8 +202,19 @@ class Comparison:
 
     def tell(self, to: NodeId, about: Topic, group: Group, up: bool, reply: bool) -> None:
         """My numbers of a group's topics."""
-        id = self.overlay.id_of(about)
-        self.overlay.send(to, Holdings(id, self.vectors(about), up, reply, group.me, group.phase is LEAVING))
+        parts = portions(self.vectors(about))
+        n = self.drawn(len(parts))
+        since = next(iter(parts[n])) if n else ""
+        until = next(iter(parts[n + 1])) if n + 1 < len(parts) else ""
+        id, leaving = self.overlay.id_of(about), group.phase is LEAVING
+        self.overlay.send(to, Holdings(id, parts[n], up, reply, group.me, leaving, False, since, until))
+
+    def drawn(self, parts: int) -> int:
+        """Which one of several portions is told now. By luck: a turn might meet the same partners for ever."""
+        if parts == 1:
+            return 0
+        self.told += 1
+        return draw.between(draw.draw(self.overlay.place.seed, draw.PORTION, self.overlay.me, self.told), 0, parts - 1)
 
     def upon_holdings(self, sender: NodeId, told: Holdings) -> None:
         """Its numbers, where they are not mine. I send what it lacks, and say in turn what I lack."""
@@ -210,7 +224,7 @@ class Comparison:
             return
         if not told.up:
             (group.company.hear_leave if told.leaving else group.company.hear)(told.me)
-        self.help(sender, about, told.vectors, told.up)
+        self.help(sender, told)
         mine = self.vectors(about)
         behind = {
             topic: mine.get(topic, {})
@@ -219,8 +233,9 @@ class Comparison:
             and any(seq > mine.get(topic, {}).get(origin, 0) for origin, seq in vector.items())
         }
         if behind and not told.reply:
-            leaving = group.phase is LEAVING
-            self.overlay.send(sender, Holdings(self.overlay.id_of(about), behind, told.up, True, group.me, leaving))
+            parts = portions(behind)
+            some, leaving = parts[self.drawn(len(parts))], group.phase is LEAVING
+            self.overlay.send(sender, Holdings(self.overlay.id_of(about), some, told.up, True, group.me, leaving, True))
 
     def side(self, sender: NodeId, about: Topic, up: bool) -> Group | None:
         """The group of mine that a comparison concerns: that one, or one above it."""
@@ -232,20 +247,21 @@ class Comparison:
             return mine if mine.phase is not JOINING else None
         return self.overlay.group_above(about)
 
-    def help(self, sender: NodeId, about: Topic, vectors: dict[Topic, Vector], up: bool) -> None:
-        """What it lacks and I have; and what I cannot give."""
+    def help(self, sender: NodeId, told: Holdings) -> None:
+        """What it lacks and I have; and what I cannot give, as far as there is room."""
+        about = told.id.topic
         given: list[Message] = []
         gone: dict[Topic, Vector] = {}
         cuts: dict[Topic, Vector] = {}
-        size, more = 0, False
+        size, sorry, more = 0, 0, False
         tree, above = self.overlay.tree, self.overlay.above
         for topic in sorted(self.account.topics):
-            if not tree.reaches(about, topic):
+            if not tree.reaches(about, topic) or not told.speaks_of(topic):
                 continue
-            theirs = vectors.get(topic, {})
+            theirs = told.vectors.get(topic, {})
             for message in self.log.beyond(topic, theirs):
                 size += weight(message)
-                if given and (len(given) >= BATCH or size > BYTES_MAX):
+                if (given or gone) and (len(given) >= BATCH or size > BYTES_MAX or size + sorry > ROOM):
                     more = True
                     break
                 given.append(message)
@@ -253,12 +269,14 @@ class Comparison:
             if above.wants_closed_cuts:  # then I can only speak of what I have delivered
                 knows = above.frontier(topic)
                 cannot = {origin: seq for origin, seq in cannot.items() if seq <= knows.get(origin, 0)}
-            if cannot:
-                gone[topic], cuts[topic] = cannot, above.frontier(topic)
+            cut = above.frontier(topic) if cannot and above.wants_closed_cuts else {}
+            if cannot and size + sorry + (long := size_of((topic, topic, cannot, cut))) <= ROOM:
+                gone[topic], cuts[topic] = cannot, cut  # what has no room is told when these are given up
+                sorry += long
             if more:
                 break
         if given or gone:
-            self.overlay.send(sender, Refill(self.overlay.id_of(about), tuple(given), gone, cuts, up, more))
+            self.overlay.send(sender, Refill(self.overlay.id_of(about), tuple(given), gone, cuts, told.up, more))
 
     # Taking
 
@@ -271,12 +289,14 @@ class Comparison:
         for topic in fill.gone:
             if self.overlay.tree.reaches(about, topic) and not self.has(topic):
                 self.overlay.inherit(topic)
+        taken = False
         for message in fill.messages:
             if self.overlay.tree.reaches(about, message.id.topic) and self.overlay.take(message):
+                taken = True
                 self.overlay.note("fill", message.id, count=message.count)
                 if from_below:  # the group has not heard of it: gossip as if it had just come up
                     self.overlay.pass_on(message, group)
-        if fill.more:
+        if fill.more and taken:  # else it would be the same again: there is no room for it now, or it is not news
             self.tell(sender, about, group, fill.up, reply=True)
             return
         for topic, vector in fill.gone.items():

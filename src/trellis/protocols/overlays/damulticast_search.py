@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from trellis import draw
 from trellis.protocols.overlays.damulticast_group import IN, JOINING, LEAVING, Group, Uplink
-from trellis.protocols.overlays.damulticast_packets import ENTRIES_MAX, Ask, Found, Search, Start
+from trellis.protocols.overlays.damulticast_packets import ENTRIES_MAX, Ask, Found, Search, Start, portions
 from trellis.protocols.parts.company import Entry
 from trellis.protocols.parts.directory import LISTED, Directory, places_of
 from trellis.words import NodeId, Topic
@@ -30,6 +30,9 @@ ASKED = 4  # fellows that a joiner asks at once: some of them may be joining as 
 UNREADY_MAX = 8  # if so many are, it asks no more
 WAITS_MAX = 1  # and how often it lets them go first
 SPREAD = 3  # to how many a search is passed on
+BELOW_MAX = 65_536  # processes below that a joiner is told of
+BELOW_PORTION = 2048  # of them, in one packet: with the longest names half a frame
+PLACES_MAX = 4096  # topics of which a node knows by heart who remembers them
 REFRESH = 8  # rounds in which g processes of a group say again that they are there
 
 
@@ -46,6 +49,8 @@ class Bootstrap:
         found = self.places.get(topic)
         if found is None:
             place = self.overlay.place
+            if len(self.places) >= PLACES_MAX:
+                self.places.clear()
             found = self.places[topic] = places_of(place.seed, topic, place.size, self.overlay.reach)
         return found
 
@@ -132,8 +137,7 @@ class Bootstrap:
         if found.wanted == group.topic:
             group.company.hear_all(found.members)
             if group.phase is JOINING:
-                for topic, entry in found.below:
-                    group.below.setdefault(entry.node, topic)
+                self.hear_below(group, found)
         else:
             for uplink in group.uplinks:
                 uplink.offer(found.wanted, found.members)
@@ -142,6 +146,13 @@ class Bootstrap:
             group.answered[found.wanted].add(sender)
             self.widen(group, found.wanted)
         self.go_on(group)
+
+    def hear_below(self, group: Group, found: Found) -> None:
+        """Who waits for members of the group; myself I need not ask."""
+        overlay = self.overlay
+        for topic, entry in found.below[: BELOW_MAX - len(group.below)]:
+            if entry.node != overlay.me and overlay.tree.includes(group.topic, topic):
+                group.below.setdefault(entry.node, topic)
 
     def widen(self, group: Group, wanted: Topic) -> None:
         """All have answered. If nobody is there, look for the topic above as well."""
@@ -169,13 +180,18 @@ class Bootstrap:
         members = self.known_members(wanted, asker.node)
         below = self.directory.below(wanted, asker.node, overlay.round) if wanted == group else ()
         if is_place or members:
-            found = Found(search.id, wanted, members, below, is_place)
-            if asker.node == overlay.me:
-                self.upon_found(overlay.me, found)
-            else:
-                overlay.send(asker.node, found)
+            for start in range(0, max(1, len(below)), BELOW_PORTION):
+                last = start + BELOW_PORTION >= len(below)  # only then it is the answer
+                some = below[start : start + BELOW_PORTION]
+                self.answer(asker.node, Found(search.id, wanted, members if last else (), some, is_place and last))
         if not members and search.hops:
             self.pass_on(search)
+
+    def answer(self, asker: NodeId, found: Found) -> None:
+        if asker == self.overlay.me:
+            self.upon_found(asker, found)
+        else:
+            self.overlay.send(asker, found)
 
     def known_members(self, wanted: Topic, asker: NodeId) -> tuple[Entry, ...]:
         found = {entry.node: entry for entry in self.directory.found(wanted, asker, self.overlay.round)}
@@ -194,7 +210,10 @@ class Bootstrap:
         crowd = sorted(known) if len(known) > SPREAD else range(overlay.place.size)
         key = (draw.key_of(search.id.topic), draw.key_of(search.wanted), search.hops, overlay.round)
         chosen = draw.few(overlay.place.seed, draw.PASSED, crowd, SPREAD, overlay.me, overlay.me, search.me.node, *key)
-        further = Search(search.id, search.wanted, search.me, search.stays, search.hops - 1)
+        hops = min(search.hops, self.hops) - 1  # as often as I would ask for it: each time there are more of them
+        if hops < 0:
+            return
+        further = Search(search.id, search.wanted, search.me, search.stays, hops)
         for node in chosen:
             if node != search.me.node and node in overlay.reach:
                 overlay.send(node, further)
@@ -257,7 +276,9 @@ class Bootstrap:
             for uplink in group.uplinks:
                 uplink.offer(ask.id.topic, (ask.me,))
         ready = group.phase is not JOINING
-        overlay.send(sender, Start(ask.id, ask.of, ready, overlay.frontiers(about) if ready else {}))
+        parts = portions(overlay.frontiers(about) if ready else {})
+        for n, part in enumerate(parts, 1):
+            overlay.send(sender, Start(ask.id, ask.of, ready, part, n < len(parts)))
 
     def upon_stray(self, group: Group, node: NodeId) -> None:
         """Whom I asked is not there any more."""
@@ -266,9 +287,13 @@ class Bootstrap:
 
     def upon_start(self, sender: NodeId, start: Start) -> None:
         group = self.overlay.groups.get(start.id.topic)
-        if group is None or group.phase is not JOINING or group.asked.pop(sender, None) is None:
+        if group is None or group.phase is not JOINING or sender not in group.asked:
             return
-        group.learn_cut(start.vectors)
+        reaches = self.overlay.tree.reaches
+        group.learn_cut({topic: cut for topic, cut in start.vectors.items() if reaches(group.topic, topic)})
+        if start.more:
+            return
+        del group.asked[sender]
         if start.of == group.topic and start.ready:
             self.overlay.begin_group(group)
             return

@@ -13,7 +13,7 @@ from msgspec import Meta
 
 from trellis.errors import RemoteProtocolError
 from trellis.protocols.parts.view import Rank
-from trellis.words import Height, Message, Packet, Topic, Vector
+from trellis.words import EXACT, Height, Message, Packet, Topic, Vector
 
 Messages = Annotated[tuple[Message, ...], Meta(min_length=1, max_length=65_536)]
 Topics = Annotated[tuple[Topic, ...], Meta(max_length=65_536)]
@@ -162,7 +162,7 @@ def check(packet: Packet) -> None:
     """What a packet promises beyond the ranges of its fields. For hosts whose peers may send anything."""
     topic = packet.id.topic
     for message in packet.messages:
-        if message.id.topic != topic or message.id.seq < 1:
+        if message.id.topic != topic or message.id.seq < 1 or message.last >= EXACT:
             raise RemoteProtocolError(f"{packet.kind} on {topic!r} with {message.id} in it")
     if type(packet) is Pub:
         origin, seq = packet.id.origin, packet.id.seq

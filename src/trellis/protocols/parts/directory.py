@@ -3,7 +3,8 @@
 Source:   ours. daMulticast searches among whom it happens to know (section 4.2.2), and remarks that with a consistent
           overlay it would be easier to find somebody; here the nodes of a topic are drawn by its name.
 Promises: of two processes that told the same node of a topic that they are there, the later one is told of the earlier
-          one, and neither of whoever has not spoken for `limit` rounds. Few are remembered of a group, however large.
+          one, and neither of whoever has not spoken for `limit` rounds. Few are remembered of a group, however large,
+          and no more than so many groups: of those of whom one has not heard for longest, nothing any more.
 """
 
 from __future__ import annotations
@@ -11,13 +12,14 @@ from __future__ import annotations
 import msgspec
 
 from trellis import draw
-from trellis.protocols.parts.company import Entry
+from trellis.protocols.parts.company import AGE_MAX, Entry
 from trellis.protocols.parts.reach import Reach
 from trellis.words import NodeId, Topic
 
 PLACES = 3  # nodes that remember a topic
 LISTED = 16  # members of a topic that each of them remembers, the latest ones
 WAITING = 3  # of each group that waits for members of a topic above it
+TOPICS_MAX = 65_536  # that a node remembers members of; and pairs of a topic and a group that waits for it
 DRAWS_MAX = 4096
 
 Listed = dict[NodeId, tuple[Entry, int]]  # with the round in which it spoke; the latest last
@@ -42,14 +44,31 @@ class Directory:
         self.limit = limit
         self.members: dict[Topic, Listed] = {}
         self.waiting: dict[Topic, dict[Topic, Listed]] = {}  # by topic, and by the group that waits for it
+        self.pairs = 0  # of those
+        # In all of these what was heard of last comes last.
 
     def enrol(self, topic: Topic, entry: Entry, now: int) -> None:
         """A process is in the group of a topic."""
-        put(self.members.setdefault(topic, {}), entry, now, LISTED)
+        listed = self.members[topic] = self.members.pop(topic, {})
+        put(listed, entry, now, LISTED)
+        if len(self.members) > TOPICS_MAX:
+            del self.members[next(iter(self.members))]
 
     def wait(self, topic: Topic, group: Topic, entry: Entry, now: int) -> None:
         """A process of a group below would like to know of whoever joins that of the topic."""
-        put(self.waiting.setdefault(topic, {}).setdefault(group, {}), entry, now, WAITING)
+        groups = self.waiting[topic] = self.waiting.pop(topic, {})
+        self.pairs += group not in groups
+        listed = groups[group] = groups.pop(group, {})
+        put(listed, entry, now, WAITING)
+        if self.pairs > TOPICS_MAX:
+            self.drop_oldest()
+
+    def drop_oldest(self) -> None:
+        topic, groups = next(iter(self.waiting.items()))
+        del groups[next(iter(groups))]
+        self.pairs -= 1
+        if not groups:
+            del self.waiting[topic]
 
     def strike(self, topic: Topic, entry: Entry) -> None:
         """It has left."""
@@ -79,7 +98,7 @@ class Directory:
             kept_groups = {group: kept for group, listed in groups.items() if (kept := young(listed, since))}
             if kept_groups:
                 waiting[topic] = kept_groups
-        self.waiting = waiting
+        self.waiting, self.pairs = waiting, sum(map(len, waiting.values()))
 
 
 def put(listed: Listed, entry: Entry, now: int, most: int) -> None:
@@ -101,4 +120,8 @@ def young(listed: Listed, since: int) -> Listed:
 def fresh(listed: Listed | None, now: int, limit: int) -> list[Entry]:
     """With how long ago each of them spoke."""
     told = (listed or {}).values()
-    return [msgspec.structs.replace(entry, age=entry.age + now - at) for entry, at in told if at >= now - limit]
+    return [
+        msgspec.structs.replace(entry, age=min(AGE_MAX, entry.age + now - at))
+        for entry, at in told
+        if at >= now - limit
+    ]
