@@ -46,8 +46,8 @@ def test_d2_with_losses_one_of_a_thousand_is_missed_in_four_of_a_hundred_cases()
     ("sizes", "options"), [((100, 100, 100), {}), ((100, 100, 100), {"c": 2}), ((60, 30, 12), {"g": 8, "a": 2})]
 )
 def test_shares_and_chances_are_those_of_the_simulation(sizes: tuple[int, ...], options: dict[str, int]) -> None:
-    """As far as 120 runs can tell: the standard error of a chance is up to 0.046."""
-    found = runs(sizes, 120, **options)
+    """As far as 200 runs can tell: the standard error of a chance is up to 0.035."""
+    found = runs(sizes, 200, **options)
     levels = [Level(size, success=0.85, **options) for size in sizes]  # type: ignore[arg-type]
     for group, expected in enumerate(outbreak.reached(levels)):
         assert mean(each[group].share for each in found) == pytest.approx(expected.share, abs=0.06)
