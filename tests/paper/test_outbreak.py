@@ -42,9 +42,7 @@ def test_d2_with_losses_one_of_a_thousand_is_missed_in_four_of_a_hundred_cases()
     assert outbreak.inside(Level(1000)) == pytest.approx(epidemics.all_reached(5), abs=1e-3)
 
 
-@pytest.mark.parametrize(
-    ("sizes", "options"), [((100, 100, 100), {}), ((100, 100, 100), {"c": 2}), ((60, 30, 12), {"g": 8, "a": 2})]
-)
+@pytest.mark.parametrize(("sizes", "options"), [((100, 100, 100), {"c": 2}), ((60, 30, 12), {"g": 8, "a": 2})])
 def test_shares_and_chances_are_those_of_the_simulation(sizes: tuple[int, ...], options: dict[str, int]) -> None:
     """As far as 200 runs can tell: the standard error of a chance is up to 0.035."""
     found = runs(sizes, 200, **options)
