@@ -26,6 +26,7 @@ NAMED = [
     ("unordered", True, 2),  # all who remembered the topic died before they answered
     ("unordered", True, 82),  # the last of a group left while those above it were out of reach
     ("fifo", True, 279),  # whoever could not help had left when there was nobody else to ask
+    ("causal", True, 51056),  # somebody came back, and the last of its group left before it had found it again
 ]
 
 

@@ -200,7 +200,9 @@ class DaMulticast(Membership):
         if node in self.reach and incarnation > self.lives.get(node, 0):
             self.upon_suspect(node)
         self.reach.add(node)
-        self.suspected.discard(node)
+        if node in self.suspected:
+            self.suspected.remove(node)
+            self.returned = self.round
         self.lives[node] = incarnation
         self.bootstrap.places.clear()
 

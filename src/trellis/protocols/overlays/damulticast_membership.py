@@ -38,6 +38,7 @@ class Membership(Overlay):
         self.tree = Hierarchy.at(place)
         self.reach = Reach(range(place.me, place.me + 1) if place.alone else range(place.size))
         self.suspected: set[NodeId] = set()  # who was there, and cannot be reached; asked for its size only
+        self.returned = -LIMIT - 1  # the round in which one of them came back; in a while I may find it again
         self.lives: dict[NodeId, int] = {}
         self.groups: dict[Topic, Group] = {}
         self.brought: dict[Topic, None] = {}  # topics whose messages the layer above takes
@@ -223,8 +224,9 @@ class Membership(Overlay):
         """Whether what I have is also elsewhere: with a fellow, or if I am the last one, above."""
         if group.company.known:
             return group.agreed >= group.left
-        if self.is_alone(group):  # unless somebody is out of reach, who may want it
-            patient = self.round - group.left < PATIENCE and bool(self.suspected)
+        if self.is_alone(group):  # unless somebody was out of reach, who may want it
+            awaited = bool(self.suspected) or self.round - self.returned <= LIMIT
+            patient = self.round - group.left < PATIENCE and awaited
             return not patient or not self.comparison.has_messages(group.topic)
         return all(uplink.agreed >= group.left for uplink in group.uplinks if uplink.known)
 
