@@ -59,6 +59,14 @@ RANK = 38  # how popular a topic of a tree is
 BEAT = 39  # how long a round of a random schedule is
 TREES = 40  # the shape of a random schedule of topics that include each other
 PORTION = 41  # of which topics a process tells another, if there are too many for a packet
+POSITION = 42  # where a node is on the ring
+RENDEZVOUS = 43  # and where a topic is
+SHORTCUT = 44  # how far a link of the small world goes
+SAMPLED = 45  # with whom a node swaps its sample of all nodes
+FRESH = 46  # which of those that are as fresh it keeps
+SWAPPED = 47  # with whom it swaps its table
+FRIEND = 48  # which of those that it likes as much it takes
+CONTACTS = 49  # whom it knows at the beginning
 
 
 def mix(x: int) -> int:

@@ -90,7 +90,8 @@ class DaMulticast(Membership):
             if group.phase is LEAVING:
                 self.depart_if_forgotten(group)
         if self.comparison.refused:
-            self.comparison.give_up_refused()
+            known = {node for group in self.groups.values() for node in group.company.known}
+            self.comparison.give_up_refused(len(known))
         if self.lives:
             self.comparison.look_for_orphans()
         if self.round % LIMIT == 0:

@@ -13,15 +13,12 @@ from msgspec import Meta
 from trellis.errors import RemoteProtocolError
 from trellis.protocols.overlays.gossip import Gossip
 from trellis.protocols.parts.company import Entry
-from trellis.words import EXACT, LEVELS_MAX, TOPIC_MAX, VECTOR_MAX, Message, Origin, Packet, Topic, Vector, Version
+from trellis.protocols.parts.portions import TOPICS_MAX, Vectors
+from trellis.words import EXACT, LEVELS_MAX, TOPIC_MAX, Message, Packet, Topic
 
 ENTRIES_MAX = 256
-TOPICS_MAX = 65_536
-PORTION = 1 << 19  # bytes of vectors in one packet: half a frame
 
 Entries = Annotated[tuple[Entry, ...], Meta(max_length=ENTRIES_MAX)]
-Numbers = Annotated[dict[Origin, Version], Meta(max_length=VECTOR_MAX)]  # a vector that counts messages, from 0 on
-Vectors = Annotated[dict[Topic, Numbers], Meta(max_length=TOPICS_MAX)]
 Sum = Annotated[str, Meta(max_length=16)]  # 64 bits, in hexadecimal digits: JSON-like formats have no such numbers
 Bound = Annotated[str, Meta(max_length=TOPIC_MAX)]
 Hops = Annotated[int, Meta(ge=0, le=16)]
@@ -128,27 +125,6 @@ class Stray(Packet, frozen=True, gc=False, tag="GX"):
 
     me: Entry
     kind: ClassVar[str] = "STRAY"
-
-
-def size_of(thing: object) -> int:
-    """Bytes on a wire."""
-    return len(msgspec.msgpack.encode(thing))
-
-
-def portions(vectors: dict[Topic, Vector]) -> list[dict[Topic, Vector]]:
-    """The same in as many packets as it takes, in the same order: one topic at least in each, if there are any."""
-    if len(vectors) <= TOPICS_MAX and size_of(vectors) <= PORTION:
-        return [vectors]
-    found: list[dict[Topic, Vector]] = [{}]
-    size = 0
-    for topic, vector in vectors.items():
-        more = size_of((topic, vector))
-        if found[-1] and (size + more > PORTION or len(found[-1]) == TOPICS_MAX):
-            found.append({})
-            size = 0
-        found[-1][topic] = vector
-        size += more
-    return found
 
 
 def check(packet: Packet) -> None:

@@ -16,74 +16,28 @@ from typing import TYPE_CHECKING
 
 from trellis import draw
 from trellis.protocols.overlays.damulticast_group import JOINING, LEAVING, Group, Uplink
-from trellis.protocols.overlays.damulticast_packets import Digest, Holdings, Refill, Upper, portions, size_of
-from trellis.protocols.overlays.vcube_packets import weight
-from trellis.protocols.parts.account import Account
-from trellis.protocols.parts.log import Log
-from trellis.words import Message, NodeId, Origin, Topic, Vector, merge
+from trellis.protocols.overlays.damulticast_packets import Digest, Holdings, Refill, Upper
+from trellis.protocols.parts.portions import portions
+from trellis.protocols.parts.stock import Stock
+from trellis.words import NodeId, Topic, Vector
 
 if TYPE_CHECKING:
     from trellis.protocols.overlays.damulticast_membership import Membership
 
 SHOWN = 6  # fellows of whom a process tells another in one comparison
-BATCH = 256  # messages of one answer, and their bytes
-BYTES_MAX = 1 << 19
-ROOM = 7 << 17  # bytes of all of an answer: an eighth of a frame is left for the rest
-REFUSALS = 5  # processes that cannot help, before what is missing is given up; fewer if there are not so many
-WAIT, WAIT_MAX = 8, 40  # and rounds: if so many have said so, and if fewer have
 IDLE = 8  # rounds after which a process is asked again that had all, though nothing is new
-MOURNING = 32  # rounds until what died with a former life of its source is given up
 
 
-class Comparison:
+class Comparison(Stock):
     """The part of a process that compares."""
 
     def __init__(self, overlay: Membership, keep: int) -> None:
+        super().__init__(overlay, keep)
         self.overlay = overlay
-        self.account = Account()
-        self.log = Log(keep)
-        self.refused: dict[tuple[Topic, Origin], dict[NodeId, tuple[int, Vector]]] = {}  # who cannot help me
-        self.since: dict[tuple[Topic, Origin], int] = {}  # in which round the first one said so
-        self.orphans: dict[tuple[Topic, Origin], int] = {}  # since when something is missing of a life that is over
         self.told = 0  # counts what I told in portions
         self.cache: dict[
             Topic, tuple[int, str]
         ] = {}  # sums by group, and for how many changes of the account they hold
-
-    def begin(self, topic: Topic, cut: Vector) -> None:
-        self.account.begin(topic, cut)
-        self.log.begin(topic, cut)
-
-    def end(self, topic: Topic) -> None:
-        self.account.end(topic)
-        self.log.forget(topic)
-        for table in (self.refused, self.since, self.orphans):
-            for key in [key for key in table if key[0] == topic]:
-                del table[key]
-
-    def has(self, topic: Topic) -> bool:
-        return topic in self.account.topics
-
-    def add(self, message: Message) -> bool:
-        """A message came, or is mine; False when it came before."""
-        if not self.account.add(message):
-            return False
-        self.log.add(message)
-        return True
-
-    def ahead(self, topic: Topic) -> list[Message]:
-        """What came ahead of a gap of others, as far as I keep it; the rest may come again."""
-        seen = self.account.topics[topic]
-        held = self.log.held[topic]
-        found = []
-        for origin, row in sorted(seen.ahead.items()):
-            if origin == self.overlay.origin:
-                continue
-            kept = {message.id.seq: message for _, message in held.get(origin, ())}
-            found += [kept[first] for first in sorted(row) if first in kept]
-            seen.ahead[origin] = {first: last for first, last in row.items() if first in kept}
-        seen.ahead = {origin: row for origin, row in seen.ahead.items() if row}
-        return found
 
     def has_messages(self, group: Topic) -> bool:
         """Whether I keep anything that was said on the topics of a group."""
@@ -250,33 +204,11 @@ class Comparison:
     def help(self, sender: NodeId, told: Holdings) -> None:
         """What it lacks and I have; and what I cannot give, as far as there is room."""
         about = told.id.topic
-        given: list[Message] = []
-        gone: dict[Topic, Vector] = {}
-        cuts: dict[Topic, Vector] = {}
-        size, sorry, more = 0, 0, False
-        tree, above = self.overlay.tree, self.overlay.above
-        for topic in sorted(self.account.topics):
-            if not tree.reaches(about, topic) or not told.speaks_of(topic):
-                continue
-            theirs = told.vectors.get(topic, {})
-            for message in self.log.beyond(topic, theirs):
-                size += weight(message)
-                if (given or gone) and (len(given) >= BATCH or size > BYTES_MAX or size + sorry > ROOM):
-                    more = True
-                    break
-                given.append(message)
-            cannot = self.log.gone(topic, theirs)
-            if above.wants_closed_cuts:  # then I can only speak of what I have delivered
-                knows = above.frontier(topic)
-                cannot = {origin: seq for origin, seq in cannot.items() if seq <= knows.get(origin, 0)}
-            cut = above.frontier(topic) if cannot and above.wants_closed_cuts else {}
-            if cannot and size + sorry + (long := size_of((topic, topic, cannot, cut))) <= ROOM:
-                gone[topic], cuts[topic] = cannot, cut  # what has no room is told when these are given up
-                sorry += long
-            if more:
-                break
-        if given or gone:
-            self.overlay.send(sender, Refill(self.overlay.id_of(about), tuple(given), gone, cuts, told.up, more))
+        topics = [t for t in sorted(self.account.topics) if self.overlay.tree.reaches(about, t) and told.speaks_of(t)]
+        gift = self.gift(topics, lambda topic: told.vectors.get(topic, {}))
+        if gift:
+            id, messages = self.overlay.id_of(about), tuple(gift.messages)
+            self.overlay.send(sender, Refill(id, messages, gift.gone, gift.cuts, told.up, gift.more))
 
     # Taking
 
@@ -302,55 +234,3 @@ class Comparison:
         for topic, vector in fill.gone.items():
             if self.has(topic):
                 self.be_refused(sender, topic, vector, fill.cuts.get(topic, {}))
-
-    def be_refused(self, sender: NodeId, topic: Topic, gone: Vector, cut: Vector) -> None:
-        """Somebody has not kept what I lack. When enough have said so, it is given up."""
-        for origin, seq in gone.items():
-            key = (topic, origin)
-            if seq <= self.upto(topic, origin):
-                continue
-            self.refused.setdefault(key, {})[sender] = (seq, cut)
-            self.since.setdefault(key, self.overlay.round)
-
-    def give_up_refused(self) -> None:
-        """What enough processes cannot bring, or some for long enough, will not come."""
-        known = {node for group in self.overlay.groups.values() for node in group.company.known}
-        for (topic, origin), refused in list(self.refused.items()):
-            waited = self.overlay.round - self.since[topic, origin]
-            if waited < WAIT or (len(refused) < min(REFUSALS, len(known)) and waited < WAIT_MAX):
-                continue
-            del self.refused[topic, origin], self.since[topic, origin]
-            least, cut = min(refused.values(), key=lambda told: told[0])
-            if least > self.upto(topic, origin):
-                self.give_up(topic, cut if self.overlay.above.wants_closed_cuts else {origin: least})
-
-    def upto(self, topic: Topic, origin: Origin) -> int:
-        return self.account.topics[topic].upto.get(origin, 0)
-
-    def give_up(self, topic: Topic, cut: Vector) -> None:
-        """Nobody has it any more: tell the application, and go on from the cut."""
-        floor, missing = self.log.floor[topic], []
-        for origin, seq in sorted(cut.items()):
-            if origin != self.overlay.origin and seq > self.upto(topic, origin):
-                floor[origin] = max(seq, floor.get(origin, 0))
-                missing += [(origin, first, last) for first, last in self.account.give_up(topic, origin, seq)]
-        self.overlay.above.lacks(topic, cut, missing)
-
-    def look_for_orphans(self) -> None:
-        """What I have may wait for something that died with a former life of its source, and with all who had it."""
-        for topic in self.overlay.brought:
-            seen = self.account.topics[topic]
-            found: Vector = {origin: max(ahead.values()) for origin, ahead in seen.ahead.items()}
-            merge(found, self.overlay.above.awaited(topic))
-            for origin, upto in found.items():
-                if self.overlay.lives.get(origin[0], 0) > origin[1]:
-                    since = self.orphans.setdefault((topic, origin), self.overlay.round)
-                    if self.overlay.round - since >= MOURNING:
-                        del self.orphans[topic, origin]
-                        self.mourn(topic, origin, upto)
-
-    def mourn(self, topic: Topic, origin: Origin, upto: int) -> None:
-        if self.overlay.above.wants_closed_cuts:
-            self.overlay.above.mute(topic, origin, upto)
-        else:
-            self.give_up(topic, {origin: upto})

@@ -16,9 +16,10 @@ from typing import TYPE_CHECKING
 
 from trellis import draw
 from trellis.protocols.overlays.damulticast_group import IN, JOINING, LEAVING, Group, Uplink
-from trellis.protocols.overlays.damulticast_packets import ENTRIES_MAX, Ask, Found, Search, Start, portions
+from trellis.protocols.overlays.damulticast_packets import ENTRIES_MAX, Ask, Found, Search, Start
 from trellis.protocols.parts.company import Entry
 from trellis.protocols.parts.directory import LISTED, Directory, places_of
+from trellis.protocols.parts.portions import portions
 from trellis.words import NodeId, Topic
 
 if TYPE_CHECKING:

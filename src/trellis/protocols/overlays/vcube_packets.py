@@ -12,6 +12,7 @@ import msgspec
 from msgspec import Meta
 
 from trellis.errors import RemoteProtocolError
+from trellis.protocols.parts.portions import weight
 from trellis.protocols.parts.view import Rank
 from trellis.words import EXACT, Height, Message, Packet, Topic, Vector
 
@@ -136,15 +137,6 @@ class Fill(Packet, frozen=True, gc=False, tag="F"):
     @property
     def batch(self) -> int:
         return 0  # of several sources, so not numbered from `id` on
-
-
-def weight(message: Message) -> int:
-    """Bytes that a message takes on a wire, at most: its payload, an id for itself and each predecessor, and all of its
-    timestamp.
-    """
-    id_max = 32 + 4 * len(message.id.topic)
-    size = len(message.payload) + id_max * (1 + len(message.follows))
-    return size + sum([16 + 4 * len(topic) for topic, _ in message.stamp]) if message.stamp else size
 
 
 def portion(queue: list[Message], batch: int) -> tuple[Message, ...]:

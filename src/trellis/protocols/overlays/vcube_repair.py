@@ -17,8 +17,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from trellis.protocols.overlays.vcube_packets import Fill, State, Uns, weight
+from trellis.protocols.overlays.vcube_packets import Fill, State, Uns
 from trellis.protocols.parts.log import Log
+from trellis.protocols.parts.portions import weight
 from trellis.protocols.parts.view import MEMBER
 from trellis.words import Message, NodeId, Origin, Time, Topic, Vector, merge
 
