@@ -67,6 +67,7 @@ FRESH = 46  # which of those that are as fresh it keeps
 SWAPPED = 47  # with whom it swaps its table
 FRIEND = 48  # which of those that it likes as much it takes
 CONTACTS = 49  # whom it knows at the beginning
+INTRODUCED = 60  # of which topic a relay tells clusters of each other
 
 
 def mix(x: int) -> int:

@@ -21,9 +21,12 @@ from trellis.protocols.overlays.brokers import Brokers
 from trellis.protocols.overlays.damulticast import DaMulticast
 from trellis.protocols.overlays.damulticast_printed import DaMulticastPrinted
 from trellis.protocols.overlays.gossip import GossipBroadcast, GossipHierarchical, GossipMulticast
+from trellis.protocols.overlays.rendezvous import Rendezvous
 from trellis.protocols.overlays.single_root import SingleRoot
+from trellis.protocols.overlays.topic_overlay import TopicOverlay
 from trellis.protocols.overlays.vcube import VCube
 from trellis.protocols.overlays.vcube_printed import VCubePrinted
+from trellis.protocols.overlays.vitis import Vitis
 from trellis.protocols.parts.hierarchy import check as check_name
 from trellis.protocols.parts.hierarchy import in_tree
 from trellis.protocols.stack import Stack
@@ -38,6 +41,9 @@ OVERLAYS: dict[str, type[Overlay]] = {
 # Overlays that act in rounds for ever: a run needs a time between two of them, and an end.
 IN_ROUNDS: dict[str, type[Overlay]] = {
     "damulticast": DaMulticast,
+    "vitis": Vitis,
+    "rendezvous": Rendezvous,
+    "topic-overlay": TopicOverlay,
 }
 
 # Overlays that know from the beginning who subscribes, and keep no order: for the papers' figures.

@@ -59,6 +59,11 @@ class StackSpec(Section, frozen=True):
     tau: Count | UnsetType = UNSET  # damulticast: knowing fewer there, it asks in every round
     period: Moment | UnsetType = UNSET  # damulticast: time between two rounds; 0 or unset: the network has rounds
     hops: Annotated[int, Meta(ge=0, le=16)] | UnsetType = UNSET  # damulticast: how often a search is passed on
+    k: Annotated[int, Meta(ge=0, le=4096)] | UnsetType = UNSET  # vitis: links of the small world
+    d: Annotated[int, Meta(ge=1, le=255)] | UnsetType = UNSET  # vitis: how far a gateway may be, in steps
+    table: Annotated[int, Meta(ge=0, le=4096)] | UnsetType = UNSET  # vitis and its rivals: whom a node chooses
+    limit: Annotated[int, Meta(ge=1, le=4096)] | UnsetType = UNSET  # after so many silent rounds it forgets one
+    cover: Count | UnsetType = UNSET  # topic-overlay: how many neighbours it wants for each of its topics
     groups: Count | UnsetType = UNSET  # gossip-hierarchical: how many
     block: Moment | UnsetType = UNSET  # total: topic tN has its manager at desk N / block; 0 or unset: by a draw
 

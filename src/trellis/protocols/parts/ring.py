@@ -43,22 +43,22 @@ def distance(one: Point, other: Point) -> int:
     return ahead if ahead <= HALF else SIZE - ahead
 
 
+def closest(around: list[tuple[Point, NodeId]], to: Point) -> int:
+    """Which of these, in ascending order, is closest; of two that are as close, the one counterclockwise."""
+    after = bisect_left(around, (to, 0)) % len(around)
+    before = after - 1 if after else len(around) - 1
+    return after if distance(around[after][0], to) < distance(around[before][0], to) else before
+
+
 class Compass:
     """Points in order, to find the closest one quickly. Of two that are as close, the one counterclockwise."""
 
     def __init__(self, nodes: Iterable[tuple[Point, NodeId]]) -> None:
         self.nodes = sorted(nodes)
-        self.points = [point for point, _ in self.nodes]
-
-    def closest(self, to: Point) -> tuple[Point, NodeId]:
-        after = bisect_left(self.points, to) % len(self.nodes)
-        before = after - 1
-        is_after = distance(self.points[after], to) < distance(self.points[before], to)
-        return self.nodes[after if is_after else before]
 
     def closer(self, to: Point, than: Point) -> NodeId | None:
         """One step of a greedy lookup: the closest one, if it is closer than the point where I am."""
         if not self.nodes:
             return None
-        point, node = self.closest(to)
+        point, node = self.nodes[closest(self.nodes, to)]
         return node if distance(point, to) < distance(than, to) else None

@@ -9,15 +9,15 @@ Departs:  the distances are drawn once for each node. Vitis writes RANDOM-DISTAN
 from __future__ import annotations
 
 from trellis import draw
-from trellis.protocols.parts.ring import MASK, SIZE, Point
+from trellis.protocols.parts.ring import MASK, SIZE
 from trellis.words import NodeId
 
 
-def targets(seed: int, node: NodeId, position: Point, count: int, size: int) -> tuple[Point, ...]:
-    """The points that a node would like to have links to."""
+def distances(seed: int, node: NodeId, count: int, size: int) -> tuple[int, ...]:
+    """How far away, clockwise, a node would like to have links."""
     found = []
     for n in range(count):
         luck = draw.unit(draw.draw(seed, draw.SHORTCUT, node, n))
         share = draw.exp(draw.ln(max(size, 2)) * (luck - 1.0))  # of the ring, from 1/n to 1
-        found.append((position + int(share * SIZE)) & MASK)
+        found.append(int(share * SIZE) & MASK)
     return tuple(found)

@@ -1,0 +1,192 @@
+"""Vitis: clusters of nodes with similar subscriptions, tied together by a navigable small world.
+
+Source:   Rahimian, Girdzijauskas, Payberah, Haridi, *Vitis* (2011), Algorithms 1-7. `docs/protocols/vitis.md` has the
+          lines and the methods side by side.
+Promises: every message reaches every cluster of its topic, and there every node that takes the topic: by its neighbours
+          that take it, and by relay paths from the clusters' gateways to the node that is closest to the topic's id.
+          The number of links does not depend on the number of topics.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import ClassVar
+
+from trellis import draw
+from trellis.machine import Place
+from trellis.protocols.overlays.vine import Chosen, Vine
+from trellis.protocols.overlays.vine_packets import Meet
+from trellis.protocols.parts import small_world
+from trellis.protocols.parts.gateways import Election, Proposals, Told
+from trellis.protocols.parts.neighbours import FRIEND, RING, SHORTCUT
+from trellis.protocols.parts.profiles import Profile
+from trellis.protocols.parts.relays import Asks, asks_by_hop
+from trellis.protocols.parts.ring import clockwise, closest, of_node, of_topic
+from trellis.words import NodeId, Topic
+
+LIKED_MAX = 256  # nodes whose utility is remembered
+QUIET = 8  # of so many rounds, in one clusters are told of each other on whose topic nothing was said lately
+
+
+class Routed(Vine):
+    """What Vitis has in common with its rival of rendezvous routing: a ring, shortcuts, and relay paths."""
+
+    def __init__(self, place: Place, k: int, table: int, limit: int, repair: int, period: int, keep: int) -> None:
+        super().__init__(place, table, limit, repair, period, keep)
+        self.shortcuts = small_world.distances(place.seed, place.me, k, place.size)
+        self.hops: dict[Topic, NodeId | None] = {}  # where a lookup goes on, for the neighbours of now
+        self.hops_for = -1
+        self.asked_for = (-1, -1)
+        self.asking: dict[NodeId, Asks] = {}
+
+    # Neighbours
+
+    def select_ring(self, candidates: dict[NodeId, Profile]) -> Chosen:
+        """Algorithm 4, lines 2-10. What is chosen is taken out of the candidates."""
+        seed, here = self.place.seed, self.here
+        around = sorted([(clockwise(here, of_node(seed, node)), node) for node in candidates])
+        chosen: Chosen = {}
+        for _, node in (around.pop(0), around.pop()) if len(around) > 1 else around:
+            chosen[node] = (RING, candidates.pop(node))
+        for node in self.neighbours.full:
+            candidates.pop(node, None)
+        around = [one for one in around if one[1] in candidates]
+        for far in self.shortcuts:
+            if around:
+                _, node = around.pop(closest(around, far))
+                chosen[node] = (SHORTCUT, candidates.pop(node))
+        return chosen
+
+    # Relay paths
+
+    def hop(self, topic: Topic) -> NodeId | None:
+        if self.hops_for != self.neighbours.changes:
+            self.hops_for = self.neighbours.changes
+            self.hops = {}
+        try:
+            return self.hops[topic]
+        except KeyError:
+            found = self.neighbours.compass().closer(of_topic(self.place.seed, topic), self.here)
+            self.hops[topic] = found
+            return found
+
+    def is_gateway(self, topic: Topic) -> bool:
+        """Whether I ask for a relay path."""
+        return topic in self.taken
+
+    def asks(self) -> Mapping[NodeId, Asks]:
+        state = (self.neighbours.changes, self.relays.changes)
+        if self.asked_for != state:
+            self.asked_for = state
+            carried = self.relays.children
+            wanted = [(topic, self.me) for topic in self.taken if topic in carried or self.is_gateway(topic)]
+            wanted += [(topic, self.relays.gateway_below(topic)) for topic in carried if topic not in self.taken]
+            self.asking = asks_by_hop(wanted, {topic: self.hop(topic) for topic, _ in wanted})
+        return self.asking
+
+    def carried_for(self, topic: Topic, asker: NodeId) -> NodeId | None:
+        return min(
+            (gateway for gateway in self.relays.children.get(topic, {}).values() if gateway != asker), default=None
+        )
+
+    def path(self, topic: Topic) -> list[NodeId]:
+        """The next nodes of a relay path, up and down, if I am on one."""
+        children = self.relays.children.get(topic)
+        if children is None and not (topic in self.taken and self.is_gateway(topic)):
+            return []
+        hop = self.hop(topic)
+        found = list(children or ())
+        if hop is not None and hop not in found:
+            found.append(hop)
+        return found
+
+    # Clusters are told of each other
+
+    def introduce(self) -> None:
+        """One topic in a round: if something was said on it lately that may have been missed, else any now and then."""
+        carried = self.relays.children
+        if not carried:
+            return
+        lately = [topic for topic in self.spreading.lately if topic in carried]
+        topics = lately or (list(carried) if self.round % QUIET == self.me % QUIET else [])
+        if topics:
+            word = draw.draw(self.place.seed, draw.INTRODUCED, self.me, self.round)
+            self.introduce_in(topics[word % len(topics)], word >> 32)
+
+    def introduce_in(self, topic: Topic, word: int) -> None:
+        children = self.relays.children[topic]
+        gateways = sorted({*children.values(), *([self.me] if topic in self.taken else [])})
+        if len(gateways) < 2:
+            return
+        n = word % len(gateways)
+        self.pass_down(Meet(self.id_of(topic), gateways[n], gateways[n - 1]))
+
+    def upon_meet(self, packet: Meet) -> None:
+        if packet.gateway != self.me:
+            self.pass_down(packet)
+        elif packet.other != self.me and packet.id.topic in self.taken:
+            self.comparison.compare(packet.other, [packet.id.topic])
+
+    def pass_down(self, packet: Meet) -> None:
+        """Towards the gateway that it is for: the way that its ask came."""
+        if packet.gateway == self.me:
+            self.upon_meet(packet)
+            return
+        for child, gateway in self.relays.children.get(packet.id.topic, {}).items():
+            if gateway == packet.gateway:
+                self.send(child, packet)
+                return
+
+
+class Vitis(Routed):
+    """Friends besides, gateways for clusters, and notifications to all neighbours that take a topic."""
+
+    promise = "all who take a topic get its messages, over a bounded number of links, by few who do not take it"
+    source = "Vitis (Rahimian et al. 2011), with a digest exchange beyond it"
+    options: ClassVar[dict[str, int]] = {"k": 1, "d": 5, **Vine.options}
+
+    def __init__(
+        self, place: Place, k: int, d: int, table: int, limit: int, repair: int, period: int, keep: int
+    ) -> None:
+        super().__init__(place, k, table, limit, repair, period, keep)
+        self.election = Election(place.seed, place.me, d)
+        self.liked: dict[NodeId, tuple[Profile, float]] = {}
+
+    def select(self, candidates: Mapping[NodeId, Profile]) -> Chosen:
+        """Algorithm 4: the ring, shortcuts, and the nodes that have the most in common with me."""
+        rest = dict(candidates)
+        chosen = self.select_ring(rest)
+        salt, liking = self.here, self.liking  # who is liked as much comes in an order of my own
+        friends = sorted([(-liking(profile), node ^ salt, node) for node, profile in rest.items()])
+        for _, _, node in friends[: max(0, self.neighbours.table_max - len(chosen))]:
+            chosen[node] = (FRIEND, rest[node])
+        return chosen
+
+    def liking(self, profile: Profile) -> float:
+        """Utility, which is asked for again and again of the same nodes."""
+        known = self.liked.get(profile.node)
+        if known is not None and known[0] is profile:
+            return known[1]
+        if len(self.liked) >= LIKED_MAX:
+            self.liked.clear()
+        found = self.rates.utility(self.profile, profile)
+        self.liked[profile.node] = profile, found
+        return found
+
+    def renew(self) -> None:
+        self.liked.clear()
+        super().renew()
+
+    def propose(self) -> Proposals:
+        known = self.neighbours.known
+        told = [Told(node, known[node].shared, known[node].proposals) for node in sorted(known) if known[node].shared]
+        return self.election.propose(self.taken, told, known)
+
+    def is_gateway(self, topic: Topic) -> bool:
+        """Algorithm 5, line 20."""
+        proposal = self.proposals.get(topic)
+        return proposal is not None and proposal.gateway == self.me
+
+    def ways(self, topic: Topic) -> list[NodeId]:
+        """Section III-C: neighbours that take it, and the relay path."""
+        return list(dict.fromkeys([*self.fellows(topic), *self.path(topic)]))

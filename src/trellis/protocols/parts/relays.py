@@ -1,0 +1,52 @@
+"""Relay paths: who carries a topic for others towards its rendezvous node.
+
+Source:   Vitis section III-B and Scribe (Castro et al. 2002): a gateway asks the next node on a greedy lookup of the
+          topic's id to carry it, and that one the next, up to the node that is closest. All who were asked are relays.
+Promises: a node asks one node for each topic, again in every round (with its profile); whoever is not asked any more is
+          out of the path. Paths of one topic meet: at the latest at the rendezvous node.
+
+An ask names a gateway below: by it the clusters of a topic can be told of each other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from trellis.words import NodeId, Topic
+
+Asks = tuple[tuple[Topic, NodeId], ...]  # topics that the receiver should carry, each with a gateway that wants it
+NO_ASKS: Asks = ()
+
+
+class Relays:
+    """What one node carries for others."""
+
+    def __init__(self) -> None:
+        self.children: dict[Topic, dict[NodeId, NodeId]] = {}  # by topic: who asked, and for which gateway
+        self.changes = 0
+
+    def hear(self, child: NodeId, before: Asks, asks: Asks) -> None:
+        """It asks for these, and not any more for what it asked before."""
+        now = dict(asks)
+        for topic, _ in before:
+            if topic not in now:
+                del self.children[topic][child]
+                if not self.children[topic]:
+                    del self.children[topic]
+        for topic, gateway in asks:
+            self.children.setdefault(topic, {})[child] = gateway
+        self.changes += 1
+
+    def gateway_below(self, topic: Topic) -> NodeId:
+        """One that stands for all of them: the same one for as long as it is there."""
+        return min(self.children[topic].values())
+
+
+def asks_by_hop(wanted: Iterable[tuple[Topic, NodeId]], hops: Mapping[Topic, NodeId | None]) -> dict[NodeId, Asks]:
+    """Whom to ask for what."""
+    found: dict[NodeId, list[tuple[Topic, NodeId]]] = {}
+    for topic, gateway in wanted:
+        hop = hops[topic]
+        if hop is not None:
+            found.setdefault(hop, []).append((topic, gateway))
+    return {hop: tuple(asks) for hop, asks in found.items()}
