@@ -132,10 +132,6 @@ class Vine(Topics):
             self.standing.append(topic)
             self.arm()
 
-    def join(self, topic: Topic) -> None:
-        self.begin_once()
-        super().join(topic)
-
     # Time
 
     def upon_time(self, event: Timeout | Cycle) -> None:

@@ -107,6 +107,8 @@ class Comparison(Stock):
                 taken.add(message.id.topic)
                 self.overlay.note("fill", message.id, count=message.count)
                 self.overlay.spreading.begin(message)  # my cluster may have missed it as well
+            else:
+                self.overlay.skip(message)
         if packet.more and taken:
             self.tell(sender, {topic: dict(self.account.topics[topic].upto) for topic in sorted(taken)}, reply=True)
             return

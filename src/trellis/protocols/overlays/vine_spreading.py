@@ -90,12 +90,14 @@ class Spreading:
 
     def upon_pulled(self, packet: Pulled) -> None:
         passage = self.passages.get(packet.id)
-        if passage is None or passage.message is not None:
-            return  # it came before, or nobody asked for it
         message = packet.messages[0]
+        if passage is None or passage.message is not None:  # it came before, or nobody asked for it
+            self.overlay.skip(message)
+            return
         passage.message = message
         self.waiting.pop(packet.id, None)
-        self.overlay.take(message)
+        if not self.overlay.take(message):
+            self.overlay.skip(message)  # I only pass it on
         askers, passage.askers = passage.askers, []
         for node in askers:
             self.overlay.send(node, Pulled(packet.id, (message,)))

@@ -70,12 +70,12 @@ class Topics(Overlay):
         self.profile = Profile(self.me, self.origin[1], 0, frozenset(), 0)
 
     @abstractmethod
-    def renew(self) -> None:
-        """The profile has changed."""
+    def begin_once(self) -> None:
+        """Before anything else happens."""
 
     @abstractmethod
-    def arm(self) -> None:
-        """Let rounds begin."""
+    def renew(self) -> None:
+        """The profile has changed."""
 
     @abstractmethod
     def hop(self, topic: Topic) -> NodeId | None:
@@ -121,13 +121,13 @@ class Topics(Overlay):
     # Joining
 
     def join(self, topic: Topic) -> None:
+        self.begin_once()
         size = sum(NAME_MORE + len(name.encode()) for name in (*self.taken, topic))
         if size > NAMES_MAX:
             raise LocalProtocolError(
                 f"topic {topic!r}: node {self.me} takes {len(self.taken)} topics already, and what it tells others of "
                 f"them must stay below {NAMES_MAX} bytes; leave some, or use more nodes"
             )
-        self.arm()
         self.take_topic(topic, JOINING)
         self.look(topic)
 
@@ -215,6 +215,7 @@ class Topics(Overlay):
     # Messages
 
     def spread(self, message: Message) -> None:
+        self.begin_once()
         self.taken[message.id.topic].unheld.append(message)
         self.comparison.add(message)
         self.spreading.begin(message)
@@ -232,6 +233,10 @@ class Topics(Overlay):
             return False
         self.above.arrive(message)
         return True
+
+    def skip(self, message: Message) -> None:
+        """It came, and is not for the layer above."""
+        self.note("skip", message.id, count=message.count)
 
     def lacks(self, id: MessageId) -> bool:
         """Whether a message is still to come, as far as I take its topic."""
@@ -265,6 +270,7 @@ class Topics(Overlay):
 
     def leave(self, topic: Topic) -> None:
         """I stay until what I have is safe; what comes meanwhile is not for the application."""
+        self.begin_once()
         self.brought.pop(topic, None)
         taken = self.taken[topic]
         taken.phase, taken.since, taken.nobody = LEAVING, self.round, 0
