@@ -26,7 +26,7 @@ ORDER = [
     "cli",
 ]
 VOCABULARY = {"words", "events", "effects", "machine", "draw", "errors"}
-PROTOCOLS_MAY_USE = {"__future__", "abc", "bisect", "collections", "functools", "typing", "msgspec", "trellis"}
+PROTOCOLS_MAY_USE = {"__future__", "abc", "bisect", "collections", "functools", "heapq", "typing", "msgspec", "trellis"}
 SIM_MUST_NOT_USE = {"random", "datetime", "socket", "logging", "asyncio", "threading", "uuid", "secrets", "pyspark"}
 
 MODULES = sorted(path for path in SRC.rglob("*.py"))
