@@ -59,6 +59,8 @@ RANK = 38  # how popular a topic of a tree is
 BEAT = 39  # how long a round of a random schedule is
 TREES = 40  # the shape of a random schedule of topics that include each other
 PORTION = 41  # of which topics a process tells another, if there are too many for a packet
+BUCKET = 50  # from which buckets of topics a node draws its own
+BUCKET_TOPIC = 51  # which topics of a bucket it subscribes to
 
 
 def mix(x: int) -> int:

@@ -25,6 +25,7 @@ from trellis.scenario.model import (
     NAME_BYTES_MAX,
     TIME_MAX,
     TOPICS_MAX,
+    Buckets,
     Crash,
     Cycles,
     Explicit,
@@ -149,6 +150,8 @@ def check(scenario: Scenario) -> None:
         raise ScenarioError(
             f"stack.brokers = {scenario.stack.brokers}: there are only {count} nodes; use at most {count}"
         )
+    if isinstance(scenario.subscriptions, Buckets):
+        check_buckets(scenario.subscriptions)
     check_topics(scenario)
     check_rounds(scenario)
     check_loss(scenario)
@@ -200,7 +203,28 @@ def somebody_moves(told: Subscriptions) -> bool:
     """Whether anybody joins or leaves after the beginning."""
     if isinstance(told, Explicit):
         return told.announce or bool(told.changes)
-    return told.announce or not isinstance(told, Fraction | Popular)
+    return told.announce or not isinstance(told, Fraction | Popular | Buckets)
+
+
+def check_buckets(told: Buckets) -> None:
+    """Every bucket that a node may choose has as many topics as it wants of it."""
+    if told.each > told.topics:
+        raise ScenarioError(f"subscriptions.each = {told.each}: there are only {told.topics} topics; use at most that")
+    if not told.of:
+        return
+    if told.of > told.buckets:
+        raise ScenarioError(f"subscriptions.of = {told.of}: there are only {told.buckets} buckets; use at most that")
+    if told.each % told.of:
+        raise ScenarioError(
+            f"subscriptions.each = {told.each}: not the same number from each of {told.of} buckets; "
+            f"use a multiple of {told.of}"
+        )
+    share, smallest = told.each // told.of, told.topics // told.buckets
+    if share > smallest:
+        raise ScenarioError(
+            f"subscriptions.each = {told.each}: {share} from each of {told.of} buckets, but with {told.topics} topics "
+            f"in {told.buckets} buckets the smallest has {smallest}; use at most {smallest * told.of}"
+        )
 
 
 def check_topics(scenario: Scenario) -> None:

@@ -144,7 +144,17 @@ class Popular(Section, frozen=True, tag_field="kind", tag="popular"):
     announce: bool = False
 
 
-Subscriptions = Fraction | Explicit | Sessions | Burst | Popular
+class Buckets(Section, frozen=True, tag_field="kind", tag="buckets"):
+    """Every node has as many topics, drawn from a few buckets of topics of its own choice; see scenario/buckets.py."""
+
+    topics: Annotated[int, Meta(ge=1, le=TOPICS_MAX)] = 5000
+    each: Count = 50  # topics of a node, all different
+    buckets: Count = 100  # topics that follow each other make one
+    of: Annotated[int, Meta(ge=0, le=COUNT_MAX)] = 0  # buckets of a node, as many topics from each; 0: from all topics
+    announce: bool = False
+
+
+Subscriptions = Fraction | Explicit | Sessions | Burst | Popular | Buckets
 
 
 # Workload: who says what, when.
@@ -360,7 +370,7 @@ class Scenario(Section, frozen=True):
 
     def topic_names(self) -> list[Topic]:
         match self.subscriptions:
-            case Fraction() | Popular():
+            case Fraction() | Popular() | Buckets():
                 return [f"t{n}" for n in range(self.subscriptions.topics)]
             case Explicit():
                 named = [*self.subscriptions.members, *(change.topic for change in self.subscriptions.changes)]
@@ -371,6 +381,7 @@ class Scenario(Section, frozen=True):
 
 __all__ = [
     "AtOnce",
+    "Buckets",
     "Burst",
     "Change",
     "Crash",
