@@ -61,6 +61,7 @@ TREES = 40  # the shape of a random schedule of topics that include each other
 PORTION = 41  # of which topics a process tells another, if there are too many for a packet
 BUCKET = 50  # from which buckets of topics a node draws its own
 BUCKET_TOPIC = 51  # which topics of a bucket it subscribes to
+CONTACT = 52  # of whom a node hears first when it comes up in rounds
 
 
 def mix(x: int) -> int:

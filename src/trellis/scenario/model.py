@@ -356,11 +356,11 @@ class Scenario(Section, frozen=True):
         return msgspec.structs.replace(self, seed=seed)
 
     def last_cause(self) -> Time:
-        """When the last fault has passed, and everybody has noticed."""
+        """When the last fault has passed, and everybody has noticed; in rounds nobody is told."""
         if not isinstance(self.faults, Faults):
             return 0
         ends = [max(f.at + getattr(f, "span", 0), getattr(f, "restart", None) or 0) for f in self.faults.events]
-        return max(ends, default=0) + 8 * self.faults.notice
+        return max(ends, default=0) + (0 if isinstance(self.network, Cycles) else 8 * self.faults.notice)
 
     def waits(self) -> str:
         """The key by which packets wait at a server, or clients for themselves; empty if nothing does."""

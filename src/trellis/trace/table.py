@@ -79,9 +79,10 @@ def digest_of(length: int, parts: Callable[[str], Iterable[Trace]]) -> str:
             continue
         used: list[str] = sorted({word for part in parts(column.name) for word in part.used(column.name)})
         hasher.update("\n".join(used).encode() + b"\n")
+        ranks = {name: rank for rank, name in enumerate(used)}
         for part in parts(column.name):
             codes, names = part.words(column.name)
-            rank = np.array([used.index(name) if name in used else -1 for name in names] or [0])
+            rank = np.array([ranks.get(name, -1) for name in names] or [0])
             hasher.update(rank[codes].astype("<i8").tobytes())
     return hasher.hexdigest()
 
