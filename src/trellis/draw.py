@@ -62,6 +62,9 @@ PORTION = 41  # of which topics a process tells another, if there are too many f
 BUCKET = 50  # from which buckets of topics a node draws its own
 BUCKET_TOPIC = 51  # which topics of a bucket it subscribes to
 CONTACT = 52  # of whom a node hears first when it comes up in rounds
+HEAT = 53  # how often is spoken on a topic, by its rank
+RATED_TOPIC = 54  # on which topic the next message is
+SPEAKER = 55  # which of its subscribers says it
 
 
 def mix(x: int) -> int:

@@ -229,14 +229,14 @@ def check_buckets(told: Buckets) -> None:
 
 def check_topics(scenario: Scenario) -> None:
     """What is special about topics must make one hierarchy, and be of this overlay."""
-    for topic, about in scenario.about_topics().items():
+    for topic, about in scenario.special_topics().items():
         for name in about.options:
             protocols.check(scenario.stack.overlay, scenario.stack.ordering, {name: about.options[name]})
         if not in_tree(topic):
             raise ScenarioError(f"topics.{shown(topic)}: only a topic of a tree is special; write .{topic}")
         protocols.check_tree(scenario.stack.overlay, scenario.stack.ordering, topic)
     try:
-        Hierarchy({topic: about.supers for topic, about in scenario.about_topics().items() if about.supers})
+        Hierarchy({topic: about.supers for topic, about in scenario.special_topics().items() if about.supers})
     except LocalProtocolError as error:
         raise ScenarioError(f"topics: {error}") from None
 
@@ -351,7 +351,7 @@ def check_names(scenario: Scenario) -> None:
         named += [("subscriptions: topic", topic) for topic in topics]
     if isinstance(scenario.workload, Script):
         named += [("workload.messages: topic", said.topic) for said in scenario.workload.messages]
-    for topic, about in scenario.about_topics().items():
+    for topic, about in scenario.special_topics().items():
         named += [("topics: topic", topic), *(("topics: supers", above) for above in about.supers)]
     for thing, name in named:
         if not name.isprintable() or not 1 <= len(name.encode()) <= NAME_BYTES_MAX:

@@ -3,7 +3,7 @@
 Promises: what is sent in round r arrives in round r + 1, unless it is lost (`network.loss`) or its receiver is dead
           (`faults.stillborn`: from the beginning; whoever publishes is not). In a round the nodes take their turns in
           the order of their ids: first the packets of each, then one `Cycle(r)` for a machine that asks for it. The
-          rest is the event-driven host.
+          rest is the event-driven host. With `network.upkeep = false` packets that serve no message leave no rows.
 
           Who comes and goes (`faults.events`) does so at the end of a round: first some die, then others come up. There
           are no links that break, so nobody is told: machines must notice by themselves who has fallen silent. Whoever
@@ -23,6 +23,7 @@ from trellis.scenario.model import Crash, Cycles, Faults
 from trellis.sim.calendar import CYCLE, FAULT, Entry
 from trellis.sim.host import Host, Standings
 from trellis.sim.mortal import Breaks, MortalHost, Starts
+from trellis.trace.table import Recorder, TerseRecorder
 from trellis.words import NodeId, Time
 
 CONTACTS = 8  # of whom a node hears when it comes up
@@ -30,6 +31,10 @@ CONTACTS = 8  # of whom a node hears when it comes up
 
 class CycleHost(Host):
     """Wakes those machines that ask for it (`wants_cycles`) once per round, until the scenario's end."""
+
+    def new_recorder(self) -> Recorder:
+        network = self.scenario.network
+        return TerseRecorder() if isinstance(network, Cycles) and network.upkeep is False else Recorder()
 
     def begin(self) -> None:
         network, faults = self.scenario.network, self.scenario.faults
@@ -130,4 +135,4 @@ class ChurningHost(MortalHost, CycleHost):
             life = self.incarnations[node]
             for other in draw.few(self.scenario.seed, draw.CONTACT, there, CONTACTS, node, node, life):
                 self.carry_out(node, self.machines[node].step(self.now, Restore(other, self.incarnations[other])))
-            self.subscribe_again(node, self.now)
+            self.subscribe_again(node)

@@ -216,7 +216,7 @@ class FaultyHost(MortalHost):
         for other in self.others(node):
             self.wire(node, other).suspects.pop(node, None)
             self.try_again(node, other)
-        self.subscribe_again(node, self.now + 4 * self.faults.notice)
+        self.subscribe_again(node)
 
     def stand_still(self, node: NodeId, span: Time) -> None:
         """Peers that notice before it goes on give it up, and let it in again after."""

@@ -35,7 +35,7 @@ class Host:
         self.plan: Plan = plan(scenario)
         self.network: Line = network_of(scenario)
         self.calendar = Calendar()
-        self.recorder = Recorder()
+        self.recorder = self.new_recorder()
         self.build = build or builder(scenario)
         self.about = scenario.about_topics()  # one table for all places: there may be many of both
         self.machines = [self.build(self.place(node)) for node in range(scenario.nodes.count)]
@@ -45,6 +45,9 @@ class Host:
         self.now: Time = 0
         self.events = 0
         self.begin()
+
+    def new_recorder(self) -> Recorder:
+        return Recorder()
 
     def begin(self) -> None:
         if not self.scenario.subscriptions.announce:

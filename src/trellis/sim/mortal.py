@@ -82,7 +82,8 @@ class MortalHost(Host):
         if self.disks[node]:
             self.carry_out(node, self.machines[node].step(self.now, Kept(dict(self.disks[node]))))
 
-    def subscribe_again(self, node: NodeId, at: Time) -> None:
+    def subscribe_again(self, node: NodeId) -> None:
+        at = self.now + self.scenario.time_to_rejoin()
         for topic in self.wanted[node]:
             self.push(at, node, APPLICATION, 1, Subscribe(topic))
 
