@@ -67,6 +67,12 @@ FRESH = 46  # which of those that are as fresh it keeps
 SWAPPED = 47  # with whom it swaps its table
 FRIEND = 48  # which of those that it likes as much it takes
 CONTACTS = 49  # whom it knows at the beginning
+BUCKET = 50  # from which buckets of topics a node draws its own
+BUCKET_TOPIC = 51  # which topics of a bucket it subscribes to
+CONTACT = 52  # of whom a node hears first when it comes up in rounds
+HEAT = 53  # how often is spoken on a topic, by its rank
+RATED_TOPIC = 54  # on which topic the next message is
+SPEAKER = 55  # which of its subscribers says it
 INTRODUCED = 60  # of which topic a relay tells clusters of each other
 
 

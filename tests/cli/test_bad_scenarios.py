@@ -275,7 +275,7 @@ def test_a_stack_that_cannot_be_built_is_refused(refused, tmp_path, stack, rule)
                 "network": {"kind": "cycles"},
                 "faults": {"lose": [{"packet": "ASK", "share": 0.5}]},
             },
-            "faults with network.kind = 'cycles': rounds know `stillborn` and `network.loss`",
+            "faults.lose with network.kind = 'cycles': rounds know `network.loss`; use that, or another network",
         ),
     ],
 )

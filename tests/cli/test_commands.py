@@ -29,6 +29,7 @@ COMMANDS = (
     "swarm",
     "sweep",
     "ingest",
+    "compose",
     "reproduce",
     "demo",
     "keys",

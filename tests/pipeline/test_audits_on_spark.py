@@ -12,6 +12,7 @@ from typing import NamedTuple
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from comings import comings
 from planting import ODDITIES, VIOLATIONS, answer_elsewhere, hold_ones_own_back, leave_before_ones_own_turn
 
 from trellis.audit import AUDITS, Witness, needed_rows, pairs_checked
@@ -55,6 +56,8 @@ def world() -> World:
                 made.traces[name] = trace_of(spoilt)
                 made.planted[name] = plant.__name__
                 made.base[name] = f"sound-{seed}"
+    for seed in range(4):  # in rounds: nobody suspects anybody
+        made.traces[f"coming-{seed}"] = run(comings(seed, upkeep=False)).trace
     for seed in range(100):
         made.traces[f"printed-{seed}"] = shorter(run(schedule(seed, "vcube-printed", "causal")).trace, seed)
     for seed in range(60):

@@ -40,6 +40,24 @@ def test_follows_become_subscriptions_of_one_numbering(take):
     assert figures["whole"]["reciprocity"] == pytest.approx(2 / 3, abs=1e-6)
 
 
+def test_degrees_are_counted_both_ways_of_the_graph_and_of_the_sample(take):
+    found, figures = take("follows", ["1 0", "2 0", "3 0", "0 1", "9 8"], sample=2, seed=1)
+    whole = [row[1:] for row in found["degrees"] if row[0] == "whole"]
+    assert whole == [("in", 0, 3), ("in", 1, 2), ("in", 3, 1), ("out", 0, 1), ("out", 1, 5)]
+    sample = [row[1:] for row in found["degrees"] if row[0] == "sample"]
+    assert [sum(n for way, _, n in sample if way == each) for each in ("in", "out")] == [2, 2]
+    assert figures["whole"]["in_degree"] == {
+        "mean": pytest.approx(5 / 6, abs=1e-6),
+        "median": 0.5,
+        "max": 3,
+        "none": 3,
+        "exponent_tail": None,
+        "exponent_whole": None,
+    }
+    assert figures["whole"]["out_degree"]["none"] == 1
+    assert figures["sample"]["nodes"] == 2
+
+
 def test_an_availability_trace_becomes_sessions(take):
     found, figures = take("avt", ["b\t2\t 0 10.5 20 30", "a\t1\t5 30.0000004", "never\t0"])
     assert found["nodes"] == [(0, "a"), (1, "b"), (2, "never")]

@@ -44,6 +44,13 @@ def test_the_higgs_follow_graph(figures):
     assert (topic["count"], topic["median"], topic["p90"], topic["max"]) == (7_795, 6, 65, 5_160)
     assert (mine["mean"], topic["mean"]) == (near(32.9, 1), near(42.2, 1))
     assert topic["power_law"]["exponent"] == near(2.052, 3)
+    into, out = whole["in_degree"], whole["out_degree"]
+    assert (into["none"], out["none"]) == (9_989 - 7_795, 9_989 - 9_982)
+    assert (into["mean"], out["mean"]) == (near(32.892, 3), near(32.892, 3))
+    assert (into["max"], out["max"]) == (5_160, 353)
+    assert into["exponent_tail"]["exponent"] == near(2.052, 3)
+    assert into["exponent_whole"] == {"line": near(0.936, 3), "likelihood": near(1.391, 3)}
+    assert out["exponent_whole"] == {"line": near(1.643, 3), "likelihood": near(1.274, 3)}
 
 
 def test_the_skype_trace(figures):

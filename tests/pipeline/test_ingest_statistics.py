@@ -7,7 +7,7 @@ import pytest
 
 from trellis.draw import FOLLOW_SAMPLE, LATENCY, draw
 from trellis.pipeline.ingest.sample import breadth_first, within
-from trellis.pipeline.ingest.statistics import online, power_law
+from trellis.pipeline.ingest.statistics import degree_figures, online, power_law, whole_range, zeta
 
 EDGES = sorted({(draw(5, LATENCY, i, 0) % 60, draw(5, LATENCY, i, 1) % 60) for i in range(150)})
 EDGES = [(a, b) for a, b in EDGES if a != b]
@@ -54,6 +54,36 @@ def test_the_exponent_of_a_power_law_is_found_and_its_start_too():
     values, counts = x[counts > 0], counts[counts > 0]
     assert power_law(values, counts, xmin=20)["exponent"] == pytest.approx(2.5, abs=0.03)
     assert 15 <= power_law(values, counts)["xmin"] <= 40
+
+
+@pytest.mark.parametrize("exponent", [1.65, 2.5])
+def test_the_exponent_over_the_whole_range_is_found_in_both_ways(exponent):
+    x = np.arange(1, 200_001)
+    counts = np.round(x**-exponent / zeta(exponent) * 1e9).astype(np.int64)
+    values, counts = x[counts >= 100], counts[counts >= 100]
+    found = whole_range(values, counts)
+    assert found["line"] == pytest.approx(exponent, abs=0.01)
+    assert found["likelihood"] == pytest.approx(exponent, abs=0.01)
+
+
+def test_the_zeta_function_is_riemanns():
+    assert [zeta(2), zeta(4), zeta(1.5)] == pytest.approx([np.pi**2 / 6, np.pi**4 / 90, 2.612375348685488], rel=1e-9)
+
+
+def test_where_only_the_tail_is_a_power_law_the_two_exponents_differ():
+    x = np.arange(1, 20_001)
+    density = np.where(x < 20, 20.0**-2.5, x**-2.5)
+    counts = np.round(density / density.sum() * 1e6).astype(np.int64)
+    values, counts = np.append(0, x[counts > 0]), np.append(7, counts[counts > 0])
+    found = degree_figures(values, counts, xmin=20)
+    assert found["exponent_tail"]["exponent"] == pytest.approx(2.5, abs=0.03)
+    assert found["exponent_whole"]["likelihood"] < 1.7
+    assert found["none"] == 7
+
+
+def test_figures_over_all_users_count_those_who_have_none():
+    found = degree_figures(np.array([0, 1, 4]), np.array([3, 2, 1]))
+    assert (found["mean"], found["median"], found["max"], found["none"]) == (1, 0.5, 4, 3)
 
 
 def test_too_short_a_tail_has_no_exponent():

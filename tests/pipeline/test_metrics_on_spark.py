@@ -6,6 +6,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
+from comings import comings
 
 from trellis.metrics import traffic
 from trellis.metrics.hits import hits
@@ -23,7 +24,8 @@ def finished() -> dict[str, Run]:
     calm = {f"{overlay} {seed}": run(schedule(seed, overlay, "causal")) for overlay in stacks for seed in range(6)}
     hasty = {f"hasty {seed}": run(make_hasty(schedule(seed, "vcube", "total"))) for seed in (1, 2, 3, 5, 6)}
     assert all(len(result.trace.of_kind("late")) for result in hasty.values())
-    return calm | hasty | {f"tree {seed}": run(trees(seed, "vcube", "causal")) for seed in range(6)}
+    coming = {f"coming {seed}": run(comings(seed, upkeep=False)) for seed in range(2)}
+    return calm | hasty | coming | {f"tree {seed}": run(trees(seed, "vcube", "causal")) for seed in range(6)}
 
 
 @pytest.fixture(scope="module")

@@ -7,6 +7,7 @@ from typing import Any
 import msgspec
 import pyarrow as pa
 import pytest
+from comings import comings
 
 from trellis.metrics.reach import parasites, reach
 from trellis.pipeline import reach as on_spark
@@ -37,7 +38,7 @@ def finished() -> dict[str, Run]:
         for overlay in ("vcube", "single-root")
         for seed in range(6)
     }
-    return paths | moving
+    return paths | moving | {f"coming {seed}": run(comings(seed, upkeep=False)) for seed in range(2)}
 
 
 @pytest.fixture(scope="module")

@@ -14,6 +14,7 @@ from trellis import __version__
 from trellis.cli import (
     audit,
     cluster,
+    compose,
     demo,
     forget,
     ingest,
@@ -41,7 +42,7 @@ LINE_MAX = 1000  # characters of a complaint
 PANELS = {
     "Begin here": (demo,),
     "Run it: a live cluster": (cluster, keys, node, pub, sub, status, forget),
-    "Rehearse it: the same protocols in a simulator": (run, protocols, rehearse, tune, swarm, sweep),
+    "Rehearse it: the same protocols in a simulator": (run, protocols, compose, rehearse, tune, swarm, sweep),
     "Prove it: what a run did, live or rehearsed": (audit, story, page, ingest, reproduce),
 }
 

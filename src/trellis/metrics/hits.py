@@ -95,19 +95,18 @@ def steady(trace: Trace) -> Numbers:
     rows = trace.of_kind("subscribe", "confirm", "unsubscribe", *OF_NODE)
     codes, kinds = rows.words("kind")
     topics = rows.words("topic")[0]
-    open_: dict[tuple[int, int], list[int]] = {}  # the subscription of each place that has not ended
+    open_: dict[int, dict[int, list[int]]] = {}  # by node and topic, the subscription that has not ended
     found: list[list[int]] = []
     columns = (codes.tolist(), topics.tolist(), rows.numbers("node").tolist(), rows.numbers("position").tolist())
     for code, topic, node, position in zip(*columns, strict=True):
-        kind, place = kinds[code], (topic, node)
+        kind, mine = kinds[code], open_.setdefault(node, {})
         if kind == "confirm":
-            entry = open_.setdefault(place, [topic, node, int(NEVER), int(NEVER)])
+            entry = mine.setdefault(topic, [topic, node, int(NEVER), int(NEVER)])
             entry[2] = min(entry[2], position)
             continue
-        over = [each for each in open_ if each[1] == node] if kind in OF_NODE else [place]
-        for each in over:  # it leaves, or comes back without a word
-            if (ended := open_.pop(each, None)) is not None:
+        for each in list(mine) if kind in OF_NODE else [topic]:  # it leaves, or comes back without a word
+            if (ended := mine.pop(each, None)) is not None:
                 ended[3] = position
                 found.append(ended)
-    found += open_.values()
+    found += [entry for mine in open_.values() for entry in mine.values()]
     return np.array(found, np.int64).reshape(-1, 4).T

@@ -31,6 +31,7 @@ from trellis.pipeline.session import brief, cores, in_one_line
 from trellis.scenario.grid import Grid, Point
 from trellis.scenario.model import (
     AtOnce,
+    Buckets,
     Burst,
     Explicit,
     Fraction,
@@ -181,6 +182,8 @@ def cost(scenario: Scenario) -> float:
             members = float(wanted.subscribers)
         case Popular():
             members = wanted.each * (nodes - wanted.clients) / wanted.topics
+        case Buckets():
+            members = wanted.each * nodes / wanted.topics
         case Explicit():
             members = max((len(m) for m in wanted.members.values()), default=1) + len(wanted.changes)
     match said:

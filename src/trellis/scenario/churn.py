@@ -9,7 +9,8 @@ from typing import NamedTuple
 from trellis import draw
 from trellis.errors import ScenarioError
 from trellis.events import Subscribe, Unsubscribe
-from trellis.scenario.model import COUNT_MAX, Burst, Explicit, Fraction, Popular, Scenario, Sessions
+from trellis.scenario.buckets import drawn
+from trellis.scenario.model import COUNT_MAX, Buckets, Burst, Explicit, Fraction, Popular, Scenario, Sessions
 from trellis.scenario.popularity import popular
 from trellis.words import NodeId, Time, Topic
 
@@ -63,6 +64,8 @@ def churn_of(scenario: Scenario) -> Churn:
             standing, changes = sessions(scenario, subscriptions)
         case Popular():
             standing, changes = popular(scenario, subscriptions), []
+        case Buckets():
+            standing, changes = drawn(scenario, subscriptions), []
         case Explicit():
             standing, changes = explicit(scenario, subscriptions)
     if subscriptions.announce:

@@ -25,6 +25,7 @@ from trellis.scenario.model import (
     NAME_BYTES_MAX,
     TIME_MAX,
     TOPICS_MAX,
+    Buckets,
     Crash,
     Cycles,
     Explicit,
@@ -149,6 +150,8 @@ def check(scenario: Scenario) -> None:
         raise ScenarioError(
             f"stack.brokers = {scenario.stack.brokers}: there are only {count} nodes; use at most {count}"
         )
+    if isinstance(scenario.subscriptions, Buckets):
+        check_buckets(scenario.subscriptions)
     check_topics(scenario)
     check_rounds(scenario)
     check_loss(scenario)
@@ -200,19 +203,40 @@ def somebody_moves(told: Subscriptions) -> bool:
     """Whether anybody joins or leaves after the beginning."""
     if isinstance(told, Explicit):
         return told.announce or bool(told.changes)
-    return told.announce or not isinstance(told, Fraction | Popular)
+    return told.announce or not isinstance(told, Fraction | Popular | Buckets)
+
+
+def check_buckets(told: Buckets) -> None:
+    """Every bucket that a node may choose has as many topics as it wants of it."""
+    if told.each > told.topics:
+        raise ScenarioError(f"subscriptions.each = {told.each}: there are only {told.topics} topics; use at most that")
+    if not told.of:
+        return
+    if told.of > told.buckets:
+        raise ScenarioError(f"subscriptions.of = {told.of}: there are only {told.buckets} buckets; use at most that")
+    if told.each % told.of:
+        raise ScenarioError(
+            f"subscriptions.each = {told.each}: not the same number from each of {told.of} buckets; "
+            f"use a multiple of {told.of}"
+        )
+    share, smallest = told.each // told.of, told.topics // told.buckets
+    if share > smallest:
+        raise ScenarioError(
+            f"subscriptions.each = {told.each}: {share} from each of {told.of} buckets, but with {told.topics} topics "
+            f"in {told.buckets} buckets the smallest has {smallest}; use at most {smallest * told.of}"
+        )
 
 
 def check_topics(scenario: Scenario) -> None:
     """What is special about topics must make one hierarchy, and be of this overlay."""
-    for topic, about in scenario.about_topics().items():
+    for topic, about in scenario.special_topics().items():
         for name in about.options:
             protocols.check(scenario.stack.overlay, scenario.stack.ordering, {name: about.options[name]})
         if not in_tree(topic):
             raise ScenarioError(f"topics.{shown(topic)}: only a topic of a tree is special; write .{topic}")
         protocols.check_tree(scenario.stack.overlay, scenario.stack.ordering, topic)
     try:
-        Hierarchy({topic: about.supers for topic, about in scenario.about_topics().items() if about.supers})
+        Hierarchy({topic: about.supers for topic, about in scenario.special_topics().items() if about.supers})
     except LocalProtocolError as error:
         raise ScenarioError(f"topics: {error}") from None
 
@@ -238,19 +262,16 @@ def check_loss(scenario: Scenario) -> None:
 
 
 def check_faults(scenario: Scenario) -> None:
-    if not isinstance(scenario.faults, Faults):
+    faults = scenario.faults
+    if not isinstance(faults, Faults):
         return
     if isinstance(scenario.network, Cycles):
-        if scenario.faults.events or scenario.faults.lose:
-            raise ScenarioError(
-                "faults with network.kind = 'cycles': rounds know `stillborn` and `network.loss`; use another network"
-            )
-        protocols.check_lossy(scenario.stack.overlay, f"faults.stillborn = {scenario.faults.stillborn or 0}")
-        return
-    if scenario.faults.stillborn:
+        check_faults_in_rounds(scenario, faults)
+    elif faults.stillborn:
         raise ScenarioError("faults.stillborn: only rounds know it; use network.kind = 'cycles', or a crash at 0")
-    check_losses(scenario, scenario.faults)
-    if not scenario.faults.events:
+    else:
+        check_losses(scenario, faults)
+    if not faults.events:
         return
     protocols.check_survives(scenario.stack.overlay)
     if not scenario.stack.options().get("repair", protocols.never_rests(scenario.stack.overlay)):
@@ -258,7 +279,7 @@ def check_faults(scenario: Scenario) -> None:
     if waits := scenario.waits():
         raise ScenarioError(f"faults with {waits}: what waits there knows no faults yet; leave it out")
     count = scenario.nodes.count
-    for n, fault in enumerate(scenario.faults.events):
+    for n, fault in enumerate(faults.events):
         for key in ("node", "other"):
             node = getattr(fault, key, 0)
             if node >= count:
@@ -269,6 +290,39 @@ def check_faults(scenario: Scenario) -> None:
             )
         if isinstance(fault, Sever) and fault.node == fault.other:
             raise ScenarioError(f"faults.events[{n}].other = {fault.other}: a node has no link to itself")
+
+
+def check_faults_in_rounds(scenario: Scenario, faults: Faults) -> None:
+    """There are no links to break: only whole nodes come and go, and a machine that acts in rounds must notice that."""
+    overlay = scenario.stack.overlay
+    if faults.lose:
+        raise ScenarioError(
+            "faults.lose with network.kind = 'cycles': rounds know `network.loss`; use that, or another network"
+        )
+    if faults.stillborn or not faults.events:
+        protocols.check_lossy(overlay, f"faults.stillborn = {faults.stillborn or 0}")
+    if not faults.events:
+        return
+    if faults.stillborn:
+        raise ScenarioError("faults.stillborn with faults.events: a crash at 0 is the same; leave one of them out")
+    if not protocols.never_rests(overlay):
+        raise ScenarioError(
+            f"faults.events with network.kind = 'cycles': overlay {overlay!r} must be told who has crashed, and in "
+            f"rounds nobody is; use another network"
+        )
+    down: dict[int, int | None] = {}  # node -> until when, the last time
+    by_time = sorted(range(len(faults.events)), key=lambda n: (faults.events[n].at, n))
+    for n in by_time:
+        fault = faults.events[n]
+        if not isinstance(fault, Crash):
+            raise ScenarioError(
+                f"faults.events[{n}].kind = {tag_of(fault)!r}: in rounds there is only 'crash'; use another network"
+            )
+        until = down.get(fault.node, -1)
+        if until is None or until >= fault.at:
+            when = "for good" if until is None else f"until {until}"
+            raise ScenarioError(f"faults.events[{n}].at = {fault.at}: node {fault.node} is down {when}; choose another")
+        down[fault.node] = fault.restart
 
 
 def check_losses(scenario: Scenario, faults: Faults) -> None:
@@ -297,7 +351,7 @@ def check_names(scenario: Scenario) -> None:
         named += [("subscriptions: topic", topic) for topic in topics]
     if isinstance(scenario.workload, Script):
         named += [("workload.messages: topic", said.topic) for said in scenario.workload.messages]
-    for topic, about in scenario.about_topics().items():
+    for topic, about in scenario.special_topics().items():
         named += [("topics: topic", topic), *(("topics: supers", above) for above in about.supers)]
     for thing, name in named:
         if not name.isprintable() or not 1 <= len(name.encode()) <= NAME_BYTES_MAX:

@@ -12,6 +12,7 @@ from typing import Annotated, Literal
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
+from trellis import draw
 from trellis.machine import About
 from trellis.words import Time, Topic
 
@@ -28,6 +29,10 @@ Span = Annotated[int, Meta(ge=1, le=TIME_MAX)]
 Node = Annotated[int, Meta(ge=0, lt=NODES_MAX)]
 Share = Annotated[float, Meta(ge=0.0, le=1.0)]
 Name = Annotated[str, Meta(min_length=1, max_length=NAME_BYTES_MAX)]
+
+
+RATE_MAX = 1 << 20
+TUNED = ("damulticast",)  # overlays that a scenario tunes topic by topic
 
 
 class Section(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -149,7 +154,17 @@ class Popular(Section, frozen=True, tag_field="kind", tag="popular"):
     announce: bool = False
 
 
-Subscriptions = Fraction | Explicit | Sessions | Burst | Popular
+class Buckets(Section, frozen=True, tag_field="kind", tag="buckets"):
+    """Every node has as many topics, drawn from a few buckets of topics of its own choice; see scenario/buckets.py."""
+
+    topics: Annotated[int, Meta(ge=1, le=TOPICS_MAX)] = 5000
+    each: Count = 50  # topics of a node, all different
+    buckets: Count = 100  # topics that follow each other make one
+    of: Annotated[int, Meta(ge=0, le=COUNT_MAX)] = 0  # buckets of a node, as many topics from each; 0: from all topics
+    announce: bool = False
+
+
+Subscriptions = Fraction | Explicit | Sessions | Burst | Popular | Buckets
 
 
 # Workload: who says what, when.
@@ -194,6 +209,16 @@ class Requests(Section, frozen=True, tag_field="kind", tag="requests"):
     patient: bool = False  # a client waits with its next message until the one before has been handed to the overlay
 
 
+class Rated(Section, frozen=True, tag_field="kind", tag="rated"):
+    """Topics have rates, by a power law: each message is on a topic drawn by it; see scenario/rates.py."""
+
+    messages: Count  # in all
+    begin: Moment = 0  # when the first one is published
+    per: Count = 1  # so many in each interval
+    interval: Span = 1
+    alpha: Annotated[float, Meta(ge=0.0, le=64.0)] = 0.0  # the weight of rank r is r ** -alpha; 0: all the same
+
+
 class AtOnce(Section, frozen=True, tag_field="kind", tag="at-once"):
     """One source publishes all its messages at one time."""
 
@@ -216,7 +241,7 @@ class Script(Section, frozen=True, tag_field="kind", tag="explicit"):
     messages: list[Publication]
 
 
-Workload = OnceEach | Periodic | Replies | Topics | Requests | AtOnce | Script
+Workload = OnceEach | Periodic | Replies | Topics | Requests | Rated | AtOnce | Script
 
 
 # Network: how long a packet takes.
@@ -269,6 +294,9 @@ class Cycles(Section, frozen=True, tag_field="kind", tag="cycles"):
     """Rounds: what is sent in one round arrives in the next; times are round numbers."""
 
     loss: Annotated[float, Meta(ge=0.0, lt=1.0)] | UnsetType = UNSET  # the share of packets that never arrive
+    upkeep: bool | UnsetType = (
+        UNSET  # false: packets that serve no message leave no rows; else, and by default, they do
+    )
 
 
 Network = Queue | Random | Matrix | Sites | Cycles
@@ -336,9 +364,30 @@ class Scenario(Section, frozen=True):
     faults: Faults | UnsetType = UNSET  # unset: nothing fails
     topics: dict[str, TopicSpec] | UnsetType = UNSET  # unset: topics include each other by their names alone
 
-    def about_topics(self) -> dict[Topic, About]:
-        """What a place may know of topics."""
+    def special_topics(self) -> dict[Topic, About]:
+        """What the file says of topics."""
         return {topic: About(tuple(spec.supers), spec.options()) for topic, spec in sorted((self.topics or {}).items())}
+
+    def about_topics(self) -> dict[Topic, About]:
+        """What a place may know of topics: also how often is spoken on each, if that differs."""
+        special, rates = self.special_topics(), self.rates()
+        usual = About()
+        told = {topic: special.get(topic, usual) for topic in sorted({*special, *rates})}
+        return {
+            topic: About(about.supers, about.options | ({"rate": rates[topic]} if topic in rates else {}))
+            for topic, about in told.items()
+        }
+
+    def rates(self) -> dict[Topic, int]:
+        """In proportion to how often is spoken on each topic, from 1 to RATE_MAX; empty: equally often on all.
+
+        An overlay that takes what it is told of a topic for parameters of its own is told nothing.
+        """
+        if not isinstance(self.workload, Rated) or not self.workload.alpha or self.stack.overlay in TUNED:
+            return {}
+        weights = heat(self.seed, self.topic_names(), self.workload.alpha)
+        most = max(weights.values())
+        return {topic: max(1, weight * RATE_MAX // most) for topic, weight in weights.items()}
 
     def fingerprint(self) -> str:
         """Of the content: the same scenario has the same one everywhere."""
@@ -351,11 +400,17 @@ class Scenario(Section, frozen=True):
         return msgspec.structs.replace(self, seed=seed)
 
     def last_cause(self) -> Time:
-        """When the last fault has passed, and everybody has noticed."""
+        """When the last fault has passed, and everybody has noticed; in rounds nobody is told."""
         if not isinstance(self.faults, Faults):
             return 0
         ends = [max(f.at + getattr(f, "span", 0), getattr(f, "restart", None) or 0) for f in self.faults.events]
-        return max(ends, default=0) + 8 * self.faults.notice
+        return max(ends, default=0) + (0 if isinstance(self.network, Cycles) else 8 * self.faults.notice)
+
+    def time_to_rejoin(self) -> Time:
+        """From when a node is back until its applications subscribe again."""
+        if isinstance(self.network, Cycles) or not isinstance(self.faults, Faults):
+            return 0
+        return 4 * self.faults.notice
 
     def waits(self) -> str:
         """The key by which packets wait at a server, or clients for themselves; empty if nothing does."""
@@ -365,7 +420,7 @@ class Scenario(Section, frozen=True):
 
     def topic_names(self) -> list[Topic]:
         match self.subscriptions:
-            case Fraction() | Popular():
+            case Fraction() | Popular() | Buckets():
                 return [f"t{n}" for n in range(self.subscriptions.topics)]
             case Explicit():
                 named = [*self.subscriptions.members, *(change.topic for change in self.subscriptions.changes)]
@@ -374,8 +429,15 @@ class Scenario(Section, frozen=True):
                 return ["t0"]
 
 
+def heat(seed: int, topics: list[Topic], alpha: float) -> dict[Topic, int]:
+    """The weight of each topic by its rank. Which topic has which is drawn: the first one is not always the hottest."""
+    ranked = sorted(range(len(topics)), key=lambda n: (draw.draw(seed, draw.HEAT, n), n))
+    return {topics[n]: weight for n, weight in zip(ranked, draw.zipf_weights(len(topics), alpha), strict=True)}
+
+
 __all__ = [
     "AtOnce",
+    "Buckets",
     "Burst",
     "Change",
     "Crash",
@@ -394,6 +456,7 @@ __all__ = [
     "Publication",
     "Queue",
     "Random",
+    "Rated",
     "Replies",
     "Requests",
     "Scenario",

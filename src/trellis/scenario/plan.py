@@ -21,6 +21,7 @@ from trellis.scenario.model import (
     AtOnce,
     OnceEach,
     Periodic,
+    Rated,
     Replies,
     Requests,
     Scenario,
@@ -28,6 +29,7 @@ from trellis.scenario.model import (
     Topics,
 )
 from trellis.scenario.popularity import requests
+from trellis.scenario.rates import rated
 from trellis.words import NodeId, Time, Topic
 
 
@@ -83,6 +85,8 @@ def publications(scenario: Scenario, churn: Churn) -> tuple[list[Action], Discus
             return topics(scenario, scenario.workload, churn), None
         case Requests():
             return [Action(*said) for said in requests(scenario, scenario.workload)], None
+        case Rated():
+            return [Action(*said) for said in rated(scenario, scenario.workload, churn)], None
         case AtOnce():
             return at_once(scenario, scenario.workload, churn), None
         case Replies():

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from trellis import protocols
 from trellis.errors import UnsupportedByEngine
 from trellis.scenario.model import Cycles, Faults, Scenario
-from trellis.sim.cycles import CycleHost
+from trellis.sim.cycles import ChurningHost, CycleHost
 from trellis.sim.faults import FaultyHost
 from trellis.sim.host import BUILD, Host, Progress
 from trellis.sim.waiting import WaitingHost
@@ -67,7 +67,8 @@ def is_quiet(host: Host) -> bool:
 
 def host_of(scenario: Scenario) -> type[Host]:
     if isinstance(scenario.network, Cycles):
-        return CycleHost
+        comings = isinstance(scenario.faults, Faults) and scenario.faults.events
+        return ChurningHost if comings else CycleHost
     if isinstance(scenario.faults, Faults):
         return FaultyHost
     return WaitingHost if scenario.waits() else Host

@@ -9,28 +9,19 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
-from typing import Any
 
 import msgspec
 
 from trellis import draw
-from trellis.effects import Effect, Keep, Send
-from trellis.events import Event, Kept, Receive, Restore, Subscribe, Suspect, Unsubscribe
-from trellis.machine import Machine, Place
+from trellis.effects import Effect, Send
+from trellis.events import Event, Receive, Restore, Suspect
 from trellis.scenario.model import Crash, Faults, Pause, Scenario, Sever
 from trellis.sim.calendar import APPLICATION, FAULT, LINK, PACKET, TIMER, Entry
-from trellis.sim.host import BUILD, Host, builder
-from trellis.words import MessageId, NodeId, Packet, Time, Topic
+from trellis.sim.host import BUILD
+from trellis.sim.mortal import Breaks, MortalHost, Starts
+from trellis.words import MessageId, NodeId, Packet, Time
 
 Pair = tuple[NodeId, NodeId]
-
-
-class Breaks(msgspec.Struct, frozen=True):
-    """A node dies."""
-
-
-class Starts(msgspec.Struct, frozen=True):
-    """It comes back."""
 
 
 class Cuts(msgspec.Struct, frozen=True):
@@ -56,21 +47,15 @@ class Wire:
         self.barred: Time = 0  # no new session before this
 
 
-class FaultyHost(Host):
+class FaultyHost(MortalHost):
     """All nodes of one run in which something fails."""
 
     def __init__(self, scenario: Scenario, build: BUILD | None = None) -> None:
         assert isinstance(scenario.faults, Faults)
         self.faults = scenario.faults
-        self.build = build or builder(scenario)
         self.wires: dict[Pair, Wire] = {}
         self.sessions: dict[tuple[NodeId, int], int] = {}  # packet -> the session in which it was sent
-        self.dead: set[NodeId] = set()
-        self.disks: list[dict[str, Any]] = [{} for _ in range(scenario.nodes.count)]
-        self.incarnations = [0] * scenario.nodes.count
-        self.wanted: list[dict[Topic, None]] = [{} for _ in range(scenario.nodes.count)]
         self.still_until = [0] * scenario.nodes.count
-        self.pushed = 0
         self.losses = self.faults.losses()
         self.tries: Counter[tuple[str, MessageId]] = Counter()  # packets of a kind that may be lost, for one message
         self.told: dict[int, tuple[int, int]] = {}  # of a Suspect or Restore: the session and the node's life it is for
@@ -78,35 +63,23 @@ class FaultyHost(Host):
 
     def begin(self) -> None:
         super().begin()
-        for topic, members in self.plan.standing.items():
-            for node in members:
-                self.wanted[node][topic] = None
         for fault in self.faults.events:
             match fault:
                 case Crash():
-                    self.push(fault.at, fault.node, FAULT, -1, Breaks())
-                    if fault.restart is not None:
-                        self.push(fault.restart, fault.node, FAULT, -1, Starts())
+                    self.foresee(fault)
                 case Pause():
                     self.push(fault.at, fault.node, FAULT, -1, fault)
                 case Sever():
                     self.push(fault.at, fault.node, FAULT, fault.other, Cuts(fault.at + fault.span))
 
-    def push(self, at: Time, node: NodeId, kind: int, peer: int, event: object) -> None:
-        self.pushed += 1
-        self.calendar.push(at, (node, kind, peer, self.pushed, event, b""))  # type: ignore[arg-type]
-
-    def step(self) -> None:
-        now, entries = self.calendar.pop()
-        self.now = now
-        self.events += len(entries)
+    def work_off(self, entries: list[Entry]) -> None:
         for entry in entries:
             node, kind = entry[0], entry[1]
             if kind == FAULT:
                 self.befall(node, entry[2], entry[4])
             elif node in self.dead:
                 continue
-            elif now < self.still_until[node]:
+            elif self.now < self.still_until[node]:
                 self.calendar.push(self.still_until[node], entry)
             else:
                 self.happen(entry)
@@ -123,20 +96,6 @@ class FaultyHost(Host):
         elif not (self.runs_out(node, event, number) if kind == TIMER else self.notices(node, peer, number, event)):
             return
         self.carry_out(node, self.machines[node].step(self.now, event))
-
-    def act(self, node: NodeId, event: Event) -> None:
-        match event:
-            case Subscribe():
-                self.wanted[node][event.topic] = None
-            case Unsubscribe():
-                self.wanted[node].pop(event.topic, None)
-        super().act(node, event)
-
-    def write_down(self, node: NodeId, effect: Keep) -> None:
-        if effect.value is None:
-            self.disks[node].pop(effect.key, None)
-        else:
-            self.disks[node][effect.key] = effect.value
 
     # Links
 
@@ -245,33 +204,19 @@ class FaultyHost(Host):
         return [j for j in range(self.scenario.nodes.count) if j != node and j not in self.dead]
 
     def crash(self, node: NodeId) -> None:
-        self.record_life("crash", node)
-        self.dead.add(node)
-        self.timers = {key: number for key, number in self.timers.items() if key[0] != node}
+        self.end_life(node)
         for other in self.others(node):
             wire = self.wire(node, other)
             wire.suspects.pop(node, None)
             self.cut(node, other, self.now)
 
     def start(self, node: NodeId) -> None:
-        """Back, with nothing but the number of its life and what it wrote down."""
-        self.dead.discard(node)
         self.still_until[node] = 0
-        self.incarnations[node] += 1
-        self.machines[node] = self.build_again(node)
-        self.record_life("start", node)
-        if self.disks[node]:
-            self.carry_out(node, self.machines[node].step(self.now, Kept(dict(self.disks[node]))))
+        self.begin_life(node)
         for other in self.others(node):
             self.wire(node, other).suspects.pop(node, None)
             self.try_again(node, other)
-        for topic in self.wanted[node]:
-            self.push(self.now + 4 * self.faults.notice, node, APPLICATION, 1, Subscribe(topic))
-
-    def build_again(self, node: NodeId) -> Machine:
-        count = self.scenario.nodes.count
-        about = self.scenario.about_topics()
-        return self.build(Place(node, count, self.incarnations[node], self.scenario.seed, alone=True, topics=about))
+        self.subscribe_again(node)
 
     def stand_still(self, node: NodeId, span: Time) -> None:
         """Peers that notice before it goes on give it up, and let it in again after."""
@@ -279,9 +224,3 @@ class FaultyHost(Host):
         for other in self.others(node):
             if self.luck(other, node, 4) < span:
                 self.cut(node, other, self.still_until[node])
-
-    def record_life(self, kind: str, node: NodeId) -> None:
-        self.record(kind, node, MessageId((node, self.incarnations[node]), "", 0))
-
-    def application_id(self, node: NodeId, topic: Topic) -> MessageId:
-        return MessageId((node, self.incarnations[node]), topic, 0)

@@ -16,7 +16,7 @@ from trellis.events import Event, Publish, Receive, Standing, Subscribe, Timeout
 from trellis.machine import Machine, Place
 from trellis.scenario.model import Scenario
 from trellis.scenario.plan import Action, Plan, plan
-from trellis.sim.calendar import APPLICATION, PACKET, TIMER, Calendar
+from trellis.sim.calendar import APPLICATION, PACKET, TIMER, Calendar, Entry
 from trellis.sim.network import Line, network_of
 from trellis.trace.table import Recorder, Trace
 from trellis.words import Message, MessageId, NodeId, Time, Topic
@@ -24,6 +24,7 @@ from trellis.words import Message, MessageId, NodeId, Time, Topic
 Progress = Callable[[Time, int], None]  # now, events so far
 PROGRESS_EVERY = 1 << 14
 BUILD = Callable[[Place], Machine]
+Standings = dict[Topic, tuple[NodeId, ...]]
 
 
 class Host:
@@ -34,8 +35,10 @@ class Host:
         self.plan: Plan = plan(scenario)
         self.network: Line = network_of(scenario)
         self.calendar = Calendar()
-        self.recorder = Recorder()
-        self.machines = [(build or builder(scenario))(place) for place in places(scenario)]
+        self.recorder = self.new_recorder()
+        self.build = build or builder(scenario)
+        self.about = scenario.about_topics()  # one table for all places: there may be many of both
+        self.machines = [self.build(self.place(node)) for node in range(scenario.nodes.count)]
         self.timers: dict[tuple[NodeId, str], int] = {}  # armed timers -> the number of their entry
         self.timers_set = 0
         self.heard: dict[NodeId, int] = {}  # openings of the discussion delivered by each node
@@ -43,16 +46,21 @@ class Host:
         self.events = 0
         self.begin()
 
+    def new_recorder(self) -> Recorder:
+        return Recorder()
+
     def begin(self) -> None:
         if not self.scenario.subscriptions.announce:
-            self.tell_who_stands()
+            self.tell_who_stands(self.plan.standing)
         for number, (at, node, event) in enumerate(self.plan.actions):
             self.calendar.push(at, (node, APPLICATION, 0, number, event, b""))
 
-    def tell_who_stands(self) -> None:
-        standing, scenario = self.plan.standing, self.scenario
+    def place(self, node: NodeId) -> Place:
+        return Place(node, self.scenario.nodes.count, seed=self.scenario.seed, topics=self.about)
+
+    def tell_who_stands(self, standing: Standings) -> None:
         everybody = range(len(self.machines))
-        hearers = protocols.hearers(scenario.stack.overlay, standing, next(iter(places(scenario))))
+        hearers = protocols.hearers(self.scenario.stack.overlay, standing, self.place(0))
         for topic, members in standing.items():
             for node in everybody if hearers is None else sorted(hearers[topic]):
                 self.carry_out(node, self.machines[node].step(0, Standing(topic, members)))
@@ -76,10 +84,12 @@ class Host:
 
     def step(self) -> None:
         """One round of one time."""
-        now, entries = self.calendar.pop()
-        self.now = now
+        self.now, entries = self.calendar.pop()
         self.events += len(entries)
-        machines, lines = self.machines, self.recorder.lines
+        self.work_off(entries)
+
+    def work_off(self, entries: list[Entry]) -> None:
+        now, machines, lines = self.now, self.machines, self.recorder.lines
         for node, kind, _, number, event, line in entries:
             if kind == PACKET:
                 lines += line
@@ -184,9 +194,3 @@ def builder(scenario: Scenario) -> BUILD:
         return protocols.build(spec.overlay, spec.ordering, place, spec.options())
 
     return build
-
-
-def places(scenario: Scenario) -> Iterable[Place]:
-    count = scenario.nodes.count
-    about = scenario.about_topics()
-    return (Place(me, count, seed=scenario.seed, topics=about) for me in range(count))

@@ -12,7 +12,7 @@ from collections import deque
 from trellis.effects import Effect, Note
 from trellis.events import Event, Publish
 from trellis.scenario.model import Requests, Scenario, Sites
-from trellis.sim.calendar import APPLICATION, PACKET
+from trellis.sim.calendar import APPLICATION, PACKET, Entry
 from trellis.sim.host import BUILD, Host
 from trellis.words import NodeId, Time
 
@@ -31,10 +31,8 @@ class WaitingHost(Host):
         self.unsaid: dict[NodeId, deque[Event]] = {}
         super().__init__(scenario, build)
 
-    def step(self) -> None:
-        now, entries = self.calendar.pop()
-        self.now = now
-        self.events += len(entries)
+    def work_off(self, entries: list[Entry]) -> None:
+        now = self.now
         for entry in entries:
             node, kind, peer, number, event, line = entry
             if kind == PACKET:

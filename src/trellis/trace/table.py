@@ -79,9 +79,10 @@ def digest_of(length: int, parts: Callable[[str], Iterable[Trace]]) -> str:
             continue
         used: list[str] = sorted({word for part in parts(column.name) for word in part.used(column.name)})
         hasher.update("\n".join(used).encode() + b"\n")
+        ranks = {name: rank for rank, name in enumerate(used)}
         for part in parts(column.name):
             codes, names = part.words(column.name)
-            rank = np.array([used.index(name) if name in used else -1 for name in names] or [0])
+            rank = np.array([ranks.get(name, -1) for name in names] or [0])
             hasher.update(rank[codes].astype("<i8").tobytes())
     return hasher.hexdigest()
 
@@ -130,6 +131,15 @@ class Recorder:
         """Lay the lines out as columns."""
         lines = np.frombuffer(self.lines, LINE)
         return Trace(one_by_one(table(lines, list(self.ids), list(self.kinds), list(self.packet_kinds))))
+
+
+class TerseRecorder(Recorder):
+    """Leaves out packets that serve no message: what an overlay says to keep itself up is most of a long run."""
+
+    def sent(self, at: Time, node: NodeId, packet: Packet, to: NodeId, departure: Time, arrival: Time) -> bytes:
+        if packet.id.seq == 0 and not packet.messages:
+            return b""
+        return super().sent(at, node, packet, to, departure, arrival)
 
 
 def one_by_one(table: pa.Table) -> pa.Table:

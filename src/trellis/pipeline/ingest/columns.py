@@ -73,6 +73,15 @@ TABLES = {
             Column("removed", "bigint", "since 1970, where known", True),
         ),
     ),
+    "degrees": Table(
+        ("view", "way", "degree"),
+        (
+            Column("view", "string", "whole: the graph as it is; sample: what was taken of it"),
+            Column("way", "string", "in: followed by so many; out: follows so many"),
+            Column("degree", "bigint", "how many, from 0"),
+            Column("nodes", "bigint", "users who have so many"),
+        ),
+    ),
     "dropped": Table(
         ("what", "reason"),
         (
