@@ -51,10 +51,18 @@ class Routed(Vine):
         for node in self.neighbours.full:
             candidates.pop(node, None)
         around = [one for one in around if one[1] in candidates]
+        known = self.neighbours.known
+        kept = [one for one in around if (mine := known.get(one[1])) is not None and mine.mine == SHORTCUT]
         for far in self.shortcuts:
-            if around:
-                _, node = around.pop(closest(around, far))
-                chosen[node] = (SHORTCUT, candidates.pop(node))
+            if not around:
+                break
+            one = small_world.near_enough(kept, far)
+            if one is None:
+                one = around[closest(around, far)]
+            if one in kept:
+                kept.remove(one)
+            around.remove(one)
+            chosen[one[1]] = (SHORTCUT, candidates.pop(one[1]))
         return chosen
 
     # Relay paths
