@@ -210,7 +210,7 @@ def test_a_cluster_goes_down_in_good_order_and_its_audit_is_clean(cluster: Path)
     assert call("cluster", "down", "--dir", cluster).stdout.startswith("none was running\n")
     shown = call("cluster", "status", "--dir", cluster)
     assert shown.returncode == 1
-    assert shown.stdout.splitlines()[1].split() == ["node-00", "stopped", "-", "0", "-", "-", "-"]
+    assert shown.stdout.splitlines()[1].split() == ["node-00", "stopped", "-", "0", "-", "-", "-", "-"]
     audit = call("audit", cluster, "--json")
     assert audit.returncode == 0, audit.stdout
     found = json.loads(audit.stdout)
@@ -224,9 +224,9 @@ def test_down_and_status_tell_the_dead_from_the_stopped_and_cut_no_address(tmp_p
     cluster = Cluster.create(tmp_path, nodes=2, plaintext=True)
     shown = call("cluster", "status", "--dir", tmp_path)
     assert [line.split() for line in shown.stdout.splitlines()] == [
-        ["name", "state", "pid", "place", "reached", "delivered", "address"],
-        ["node-00", "new", "-", "-", "-", "-", "-"],
-        ["node-01", "new", "-", "-", "-", "-", "-"],
+        ["name", "state", "pid", "place", "reached", "links", "delivered", "address"],
+        ["node-00", "new", "-", "-", "-", "-", "-", "-"],
+        ["node-01", "new", "-", "-", "-", "-", "-", "-"],
     ]
     cluster.up()
     try:
