@@ -279,6 +279,11 @@ def test_who_comes_without_keys_or_with_keys_in_vain_is_told_so(refused, cluster
         (["cluster", "up", "--dir", "x", "--nodes", "1001"], "'--nodes'"),
         (["cluster", "up", "--dir", "/dev/null/x", "--plaintext"], "/dev/null/x: cannot be written ("),
         (["cluster", "up", "--dir", "x", "--plaintext", "--keys", "y"], "keys y and plaintext: one of them"),
+        (
+            ["cluster", "up", "--dir", "x", "--overlay", "vcube"],
+            "overlay 'vcube': no cluster can be linked so; ",
+        ),
+        (["node", "--listen", "127.0.0.1:0", "--plaintext", "--overlay", "best"], "overlay 'best': no cluster can be"),
         (["cluster", "down", "--dir", "none"], "none/cluster.json: No such file or directory; start one"),
         (["cluster", "down", "--dir", "none", "--patience", "-1"], "'--patience'"),
         (["cluster", "status", "--dir", "none"], "none/cluster.json: No such file or directory; start one"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from random import Random
@@ -18,8 +19,10 @@ from trellis import protocols
 from trellis.errors import LocalProtocolError, NetworkError, StateError
 from trellis.live import demand, node, transport
 from trellis.live.client import connect
+from trellis.live.demand import OnDemand
 from trellis.live.joining import Question
 from trellis.live.memory import Memory
+from trellis.live.peers import Greeting
 from trellis.live.state import State
 from trellis.live.transport import Link
 from trellis.words import MessageId
@@ -139,13 +142,16 @@ def test_the_first_word_makes_the_link_and_restore_comes_before_it(monkeypatch: 
     told(story())
 
 
-def test_an_idle_link_is_let_go_by_both_and_made_again_and_nobody_is_suspected(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_idle_link_is_let_go_by_both_and_made_again_and_nobody_is_suspected(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
     async def story() -> None:
         town = Town()
         a, b = await town.nodes(2)
         no_ties(monkeypatch)
         for one in (a, b):
             one.members.peers.ties.clear()
+        caplog.clear()
         for number in range(1, 4):
             await at_rest(a, b)
             before = a.host.reached.copy()
@@ -157,9 +163,11 @@ def test_an_idle_link_is_let_go_by_both_and_made_again_and_nobody_is_suspected(m
         assert suspected(a, b) == []
         assert [event for event in heard(b.host) if event[0] == "restore"] == [("restore", 0, 0)]  # nothing was new
         assert (got(a, 1), got(b, 0)) == ([1, 2, 3], [1, 2, 3])
+        assert "link" not in caplog.text  # nothing that anybody need read
         await stop(a, b)
 
-    told(story())
+    with caplog.at_level(logging.INFO, "trellis.live"):
+        told(story())
 
 
 @pytest.mark.parametrize("seed", range(6))
@@ -217,6 +225,59 @@ def test_of_two_that_dial_each_other_at_once_one_link_is_left_and_all_arrives(
             await at_rest(a, b)
         assert got(a, 1) == got(b, 0) == list(range(1, 9))
         assert suspected(a, b) == []
+        await stop(a, b)
+
+    told(story())
+
+
+def test_a_hello_that_crossed_and_is_read_after_the_link_stands_does_not_break_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async def story() -> None:
+        town = Town()
+        a, b = await town.nodes(2)
+        no_ties(monkeypatch)
+        for one in (a, b):
+            one.members.peers.ties.clear()
+        await at_rest(a, b)
+        peers = b.members.peers
+        crossing = await town.dial(a.address, b.members, None, 5)
+        peers.greetings[crossing] = Greeting(0)
+        say(a.host, 1, 1)
+        await until(lambda: got(b, 0) == [1])
+        crossing.send(peers.hello())  # as if it had been under way since before
+        await until(lambda: crossing.reason is not None)
+        assert (links(a), links(b)) == ([1], [0])
+        say(b.host, 0, 2)
+        await until(lambda: got(a, 1) == [2])
+        assert suspected(a, b) == []
+        await stop(a, b)
+
+    told(story())
+
+
+def test_who_answers_that_a_link_may_go_suspects_the_other_unless_that_has_heard_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async def story() -> None:
+        town = Town()
+        a, b = await town.nodes(2)
+        no_ties(monkeypatch)
+        for one in (a, b):
+            one.members.peers.ties.clear()
+        await at_rest(a, b)
+        say(a.host, 1, 1)
+        await until(lambda: got(b, 0) == [1])
+        [link] = a.members.peers.known
+        monkeypatch.setattr(link, "data_received", lambda data: None)  # from here on it reads nothing
+        say(b.host, 0, 5)
+        a.members.peers.ask_to_part(a.members.peers.wanted[1])
+        await until(lambda: b.members.peers.wanted[0].parting == demand.ANSWERED)
+        town.cut = {address(0), address(1)}
+        link.end("it was killed")
+        await until(lambda: suspected(a, b) == [(0, 1), (1, 0)])
+        assert got(a, 1) == []
+        town.cut = set()
         await stop(a, b)
 
     told(story())
@@ -463,6 +524,28 @@ def test_without_a_word_of_the_machines_a_cluster_keeps_few_links_and_all_know_a
     told(story())
 
 
+def test_whom_all_came_to_first_is_left_by_most_of_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(demand, "TIES", 1)
+    monkeypatch.setattr(demand, "LOOK", 3600.0)
+
+    async def story() -> None:
+        town = Town()
+        with pytest.MonkeyPatch.context() as door:
+
+            def the_first(peers: OnDemand, among: Any = ()) -> int | None:
+                return 0 if peers.roster.me and peers.is_free(peers.wanted.get(0)) else None
+
+            door.setattr(OnDemand, "somebody", the_first)
+            nodes = await town.nodes(12)
+            assert len(links(nodes[0])) == 11
+        await until(lambda: len(links(nodes[0])) <= demand.TIES + demand.KEPT_MAX)
+        await until(lambda: all(1 <= len(links(one)) <= demand.TIES + demand.KEPT_MAX for one in nodes))
+        assert suspected(*nodes) == []
+        await stop(*nodes)
+
+    told(story())
+
+
 def test_a_node_that_had_no_link_for_a_while_catches_up(monkeypatch: pytest.MonkeyPatch) -> None:
     async def story() -> None:
         town = Town()
@@ -529,6 +612,29 @@ def test_who_leaves_hands_its_place_to_one_it_has_a_link_to_and_everybody_hears_
         async with town.node(9, holder[0]) as comer:
             assert (comer.place, comer.incarnation) == (place, 1)
         await stop(*nodes)
+
+    told(story())
+
+
+def test_a_member_without_a_link_is_forgotten_only_if_it_cannot_be_dialled(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def story() -> None:
+        town = Town()
+        a, b, c = await town.nodes(3)
+        no_ties(monkeypatch)
+        for one in (a, b, c):
+            one.members.peers.ties.clear()
+        await at_rest(a, b, c)
+        with pytest.raises(LocalProtocolError, match="place 1: it is alive; end it with --leave instead"):
+            await a.forget(1)
+        assert suspected(a, b, c) == []
+        kill(b)
+        await at_rest(a, c)
+        await a.forget(1)
+        assert a.members.roster.members[1].left
+        assert heard(a.host)[-1] == ("suspect", 1)
+        say(c.host, 0, 1)  # and over the next link all the others hear of it
+        await until(lambda: c.members.roster.members[1].left)
+        await stop(a, c)
 
     told(story())
 

@@ -89,7 +89,7 @@ class Node(Bus):
     # Life
 
     async def start(self) -> None:
-        """Become a member. Returns when the links to all members that are there stand."""
+        """Become a member. Returns when the links to all members that are there stand; on demand, when one does."""
         self.stopped.clear()
         self.trouble = self.ending = None
         self.state = State(self.data, self.name)

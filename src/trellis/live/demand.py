@@ -208,10 +208,9 @@ class OnDemand(Peers):
 
     async def find(self, place: NodeId) -> None:
         peer = self.peer(place)
-        for _ in range(DIALS_MAX):
-            if await self.try_once(peer):
-                return
-            await asyncio.sleep(PAUSE_LEAST)
+        self.begin_dialling(peer)
+        if peer.dialling is not None:
+            await asyncio.wait([peer.dialling])
 
     # Links
 
@@ -229,7 +228,8 @@ class OnDemand(Peers):
         """First what waited; for another life than it was meant for, it is lost."""
         place = peer.place
         peer.stood = peer.heard = peer.used = self.now
-        peer.not_before, peer.parting, peer.kept, peer.differs = 0.0, "", False, True
+        peer.not_before = peer.told = 0.0
+        peer.parting, peer.kept, peer.differs = "", False, True
         link.send(self.pulse(place))
         told = self.host.reached.get(place)
         if told is not None and told != incarnation:
@@ -289,6 +289,7 @@ class OnDemand(Peers):
             return
         link, peer.link, peer.parting = peer.link, None, ""
         del self.known[link]
+        link.quiet = True
         link.close("nothing was said over it")
         self.ties.pop(peer.place, None)
         if peer.waiting:
@@ -311,7 +312,8 @@ class OnDemand(Peers):
         assert peer.link is not None
         peer.kept = pulse.keep
         differed, peer.differs = peer.differs, pulse.sum != self.roster.sum()
-        if differed and peer.differs and not peer.parting:
+        if differed and peer.differs and not peer.parting and self.now >= peer.told + PULSE / 2:
+            peer.told = self.now
             tell(peer.link, self.roster.all_news())
 
     def tick(self) -> None:
