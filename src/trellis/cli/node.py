@@ -61,6 +61,12 @@ def command(
         int,
         typer.Option(metavar="MS", help="Total order: hold each back for so long, then go on.", min=0),
     ] = 0,
+    overlay: Annotated[
+        str,
+        typer.Option(
+            metavar="OVERLAY", help="Of all members alike: mesh links each to all; an overlay of few links, on demand."
+        ),
+    ] = "mesh",
     leave: Annotated[
         bool, typer.Option("--leave", help="At the end give the place back, though --data is given.")
     ] = False,
@@ -80,16 +86,19 @@ def command(
     from trellis.live.api import Node
     from trellis.live.node import haste
     from trellis.live.serve import log_to_stderr, run, serve
+    from trellis.protocols import check_linked
 
     if not plaintext and keys is None:
         raise LocalProtocolError("--keys is missing: give a directory of certificates (`trellis keys`), or --plaintext")
     if not plaintext and name is None:
         raise LocalProtocolError("--name is missing: with --keys, say whose certificate this node shows")
     haste(hasty_buffer, hasty_ttl)  # before anything is set up
+    check_linked(overlay)
 
     def make() -> Node:
         hasty = (hasty_buffer, hasty_ttl)
-        return Node(listen, None, data, None if plaintext else keys, name, plaintext, trace, advertise, *hasty)
+        shown = None if plaintext else keys
+        return Node(listen, None, data, shown, name, plaintext, trace, advertise, *hasty, overlay)
 
     def tell(ready: Ready) -> None:
         shown = f"; metrics at http://{ready.metrics}/metrics" if ready.metrics else ""

@@ -39,7 +39,7 @@ OPTIONS = {  # of the overlays; times in microseconds
     "damulticast": {"period": 200_000, "keep": 100_000},
 }
 
-STACKS = frozenset("/".join(protocols.live_stack(order)) for order in protocols.LIVE_ORDERS)
+WORDS = {"vcube": vcube_packets, "damulticast": damulticast_packets}  # the packets of each overlay
 
 AT_DESKS = {"desks": 3, "copies": 3, "grows": 1, "retry": 250_000, "lease": 60_000_000}
 ORDERING_OPTIONS = {"total": AT_DESKS, "total-causal": AT_DESKS}
@@ -71,7 +71,7 @@ class Application(Protocol):
 
 
 class Host:
-    """All machines of one node: the detector, and one stack for each order in use."""
+    """All machines of one node: one stack for each order in use, and the detector if every two members are linked."""
 
     def __init__(
         self,
@@ -82,10 +82,14 @@ class Host:
         application: Application,
         state: State | None = None,
         hasty: Mapping[str, int] = WAIT,
+        linked: str = protocols.MESH,
     ) -> None:
         pristine = state is None or state.pristine
         self.place = Place(place, PLACES, incarnation, alone=True, pristine=pristine, barrier_max=BARRIER_MAX)
         self.hasty = hasty
+        self.linked = linked  # how the members are
+        stacks = (protocols.live_stack(order, linked) for order in protocols.live_orders(linked))
+        self.stacks = frozenset(f"{overlay}/{ordering}" for overlay, ordering in stacks)  # that there can be
         self.keeping = Keeping(state, application.unrecorded) if state is not None else None
         self.clock = clock
         self.journal = journal
@@ -95,13 +99,13 @@ class Host:
         self.loop = asyncio.get_running_loop()
         self.post: Post = lambda *_: None  # by whoever has the links
         self.accuse: Callable[[NodeId], None] = lambda _: None
-        self.reached: dict[NodeId, int] = {}  # whom we have a link to -> its incarnation
+        self.reached: dict[NodeId, int] = {}  # who is there, as the machines were told -> its incarnation
         self.timers: dict[tuple[str, str], asyncio.TimerHandle] = {}
-        self.machines: dict[str, Machine] = {DETECTOR: Detector(self.place)}
+        self.machines: dict[str, Machine] = {DETECTOR: Detector(self.place)} if linked == protocols.MESH else {}
 
     def stack(self, order: str) -> str:
         """The name of the machine that keeps this order. It is made when it is first asked for."""
-        overlay, ordering = protocols.live_stack(order)
+        overlay, ordering = protocols.live_stack(order, self.linked)
         name = f"{overlay}/{ordering}"
         if name not in self.machines:
             options = OPTIONS[overlay] | ORDERING_OPTIONS.get(ordering, {})
@@ -121,7 +125,7 @@ class Host:
 
     def holds_dead(self, node: NodeId) -> bool:
         """Whether nobody reaches a node any more, as far as one has heard."""
-        detector = self.machines[DETECTOR]
+        detector = self.machines.get(DETECTOR)
         return isinstance(detector, Detector) and detector.holds_dead(node)
 
     def feed(self, name: str, event: Event) -> None:
@@ -132,11 +136,11 @@ class Host:
         """A packet came over a link. A stack that nobody here uses yet must answer, too: every node has a say."""
         self.clock.hear(at)
         if name not in self.machines:
-            if name not in STACKS:
+            if name not in self.stacks:
                 raise OutOfPlace(f"stack {name!r}: this node has no such machine")
             self.stack(name)
         if packet.messages:
-            words = damulticast_packets if name.startswith("damulticast/") else vcube_packets
+            words = WORDS.get(name.partition("/")[0], vcube_packets)
             if type(packet) not in words.WIRE:  # before it is recorded: nothing would come of it
                 raise OutOfPlace(f"{packet.kind} for stack {name!r}: it has no such packet")
             words.check(packet)
