@@ -17,7 +17,7 @@ from msgspec import Meta
 
 from trellis.live.addresses import Address
 from trellis.live.places import MEMBERS_MAX, TOLD_MAX, Lot, Member, Vacancy
-from trellis.protocols.overlays import damulticast_packets, vcube_packets
+from trellis.protocols.overlays import damulticast_packets, vcube_packets, vine_packets
 from trellis.protocols.parts import desk_packets, detector
 from trellis.words import EXACT, LENGTH_MAX, Count, Incarnation, NodeId, Packet, Payload, Seq, Time, Topic
 
@@ -39,7 +39,9 @@ Text = Annotated[str, Meta(max_length=1024)]  # for people; cut by `said`
 if TYPE_CHECKING:
     Travelling = Packet
 else:
-    Travelling = reduce(or_, (*vcube_packets.WIRE, *damulticast_packets.WIRE, *desk_packets.WIRE, *detector.WIRE))
+    Travelling = reduce(
+        or_, (*vcube_packets.WIRE, *damulticast_packets.WIRE, *vine_packets.WIRE, *desk_packets.WIRE, *detector.WIRE)
+    )
 
 
 class Frame(msgspec.Struct, frozen=True, gc=False, array_like=True, forbid_unknown_fields=True):

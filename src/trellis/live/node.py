@@ -26,7 +26,7 @@ from trellis.live.state import State
 from trellis.live.tally import Tally
 from trellis.machine import Machine, Place
 from trellis.protocols.layers import HELD_MAX
-from trellis.protocols.overlays import damulticast_packets, vcube_packets
+from trellis.protocols.overlays import damulticast_packets, vcube_packets, vine_packets
 from trellis.protocols.parts.detector import Detector
 from trellis.words import BARRIER_MAX, Message, MessageId, NodeId, Packet, Topic
 
@@ -37,9 +37,14 @@ DETECTOR = "detector"
 OPTIONS = {  # of the overlays; times in microseconds
     "vcube": {"window": 128, "batch": 4096, "repair": 250_000, "keep": 100_000},
     "damulticast": {"period": 200_000, "keep": 100_000},
+    "vitis": {"period": 200_000, "keep": 100_000},
 }
 
-WORDS = {"vcube": vcube_packets, "damulticast": damulticast_packets}  # the packets of each overlay
+WORDS = {
+    "vcube": vcube_packets,
+    "damulticast": damulticast_packets,
+    "vitis": vine_packets,
+}  # the packets of each overlay
 
 AT_DESKS = {"desks": 3, "copies": 3, "grows": 1, "retry": 250_000, "lease": 60_000_000}
 ORDERING_OPTIONS = {"total": AT_DESKS, "total-causal": AT_DESKS}

@@ -151,6 +151,7 @@ class Vitis(Routed):
 
     promise = "all who take a topic get its messages, over a bounded number of links, by few who do not take it"
     source = "Vitis (Rahimian et al. 2011), with a digest exchange beyond it"
+    links_on_demand = True
     options: ClassVar[dict[str, int]] = {"k": 1, "d": 5, **Vine.options}
 
     def __init__(
