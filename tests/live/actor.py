@@ -141,6 +141,9 @@ class Actor:
     async def do_subscribe(self, topic: str, order: str = "causal") -> None:
         self.ears[topic] = Ear(await self.node.subscribe(topic, order=order))
 
+    async def do_subscribe_all(self, topics: list[str], order: str = "causal") -> None:
+        await asyncio.gather(*(self.do_subscribe(topic, order) for topic in topics))
+
     async def do_unsubscribe(self, topic: str) -> dict[str, int]:
         await self.node.unsubscribe(topic)
         ear = self.ears.pop(topic)

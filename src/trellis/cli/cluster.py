@@ -50,20 +50,33 @@ def up(
             metavar="OVERLAY", help="Of a new one: mesh (unless said) links each to all; an overlay, on demand."
         ),
     ] = None,
+    links: Annotated[
+        int | None,
+        typer.Option(metavar="N", help="Of a new one with an overlay: how many links a node keeps at most (30)."),
+    ] = None,
 ) -> int:
     """Start nodes on loopback, and wait until all see all. Those that run are left alone.
 
     A cluster that was stopped, and a node that died, go on with their data.
     """
+    from trellis.errors import ClusterError
     from trellis.live.cluster import FILE, Cluster
+    from trellis.live.links import LINKS
     from trellis.protocols import MESH
 
     if (directory / FILE).exists():
         cluster = Cluster.open(directory)
         check_same(cluster, nodes, keys, plaintext, overlay)
+        if links is not None and links != cluster.known.links:
+            raise ClusterError(
+                f"--links {links}: {directory} holds a cluster with {cluster.known.links}; leave it out, or give a "
+                f"new --dir"
+            )
         cluster.grow(nodes or len(cluster.nodes))
     else:
-        cluster = Cluster.create(directory, nodes or NODES, plaintext, keys, trace, overlay or MESH)
+        cluster = Cluster.create(
+            directory, nodes or NODES, plaintext, keys, trace, overlay or MESH, LINKS if links is None else links
+        )
     before = {node.name: cluster.told(node) for node in cluster.nodes}
     missing = sum(told not in ("running", "paused") for told in before.values())
     with progress("starting", missing) as bar:

@@ -67,6 +67,9 @@ def command(
             metavar="OVERLAY", help="Of all members alike: mesh links each to all; an overlay of few links, on demand."
         ),
     ] = "mesh",
+    links: Annotated[
+        int, typer.Option(metavar="N", help="With an overlay of few links: how many of them this node keeps at most.")
+    ] = 30,
     leave: Annotated[
         bool, typer.Option("--leave", help="At the end give the place back, though --data is given.")
     ] = False,
@@ -84,6 +87,7 @@ def command(
 
     from trellis.errors import LocalProtocolError
     from trellis.live.api import Node
+    from trellis.live.links import bound
     from trellis.live.node import haste
     from trellis.live.serve import log_to_stderr, run, serve
     from trellis.protocols import check_linked
@@ -94,11 +98,12 @@ def command(
         raise LocalProtocolError("--name is missing: with --keys, say whose certificate this node shows")
     haste(hasty_buffer, hasty_ttl)  # before anything is set up
     check_linked(overlay)
+    bound(links)
 
     def make() -> Node:
         hasty = (hasty_buffer, hasty_ttl)
         shown = None if plaintext else keys
-        return Node(listen, None, data, shown, name, plaintext, trace, advertise, *hasty, overlay)
+        return Node(listen, None, data, shown, name, plaintext, trace, advertise, *hasty, overlay, links)
 
     def tell(ready: Ready) -> None:
         shown = f"; metrics at http://{ready.metrics}/metrics" if ready.metrics else ""

@@ -18,6 +18,7 @@ from trellis.live import transport
 from trellis.live.bus import ORDER, Bus, Topics
 from trellis.live.clock import Clock
 from trellis.live.courses import Courses
+from trellis.live.links import LINKS, bound
 from trellis.live.members import Members
 from trellis.live.net import Net
 from trellis.live.node import Host, haste
@@ -51,6 +52,7 @@ class Node(Bus):
                missing; that comes tagged, if it does. 0 is no limit; both 0: it waits for as long as it takes
     overlay    how the members of its cluster are linked: "mesh", each to every other; or an overlay whose nodes talk to
                few others, and links are made on demand. The same at all of them
+    links      then, how many the overlay may keep here: half of them it chooses, half others do
     """
 
     def __init__(
@@ -66,6 +68,7 @@ class Node(Bus):
         hasty_buffer: int = 0,
         hasty_ttl_ms: int = 0,
         overlay: str = MESH,
+        links: int = LINKS,
         net: Net = transport,
     ) -> None:
         self.listen, self.join, self.advertise, self.net = listen, join, advertise, net
@@ -74,6 +77,7 @@ class Node(Bus):
         self.hasty = haste(hasty_buffer, hasty_ttl_ms)
         check_linked(overlay)
         self.overlay = overlay
+        self.links = bound(links)
         self.tls = identity(keys, name, plaintext, node=True)
         self.name = self.tls.name if self.tls is not None else ""
         self.courses = Courses(self)
@@ -123,7 +127,9 @@ class Node(Bus):
 
             clock.hear(last_time(self.trace))
             journal = Journal(self.trace, me.place, me.incarnation, clock.read())
-        return Host(me.place, me.incarnation, clock, journal, self.courses, self.state, self.hasty, self.overlay)
+        return Host(
+            me.place, me.incarnation, clock, journal, self.courses, self.state, self.hasty, self.overlay, self.links
+        )
 
     async def stop(self, leave: bool | None = None) -> None:
         """Unsubscribe from everything and go. Without a data directory, or with leave=True, the place is given back."""

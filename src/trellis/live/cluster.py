@@ -38,6 +38,7 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from trellis.errors import ClusterError
 from trellis.live import keys
+from trellis.live.links import LINKS, bound
 from trellis.live.processes import PAUSE, await_ready, await_state, born, ended_well, send, spawn, state_of
 from trellis.live.tls import Identity
 from trellis.protocols import MESH, check_linked
@@ -90,6 +91,7 @@ class Known(msgspec.Struct):
     trace: bool
     nodes: Annotated[list[Entry], msgspec.Meta(min_length=1)]
     overlay: str = MESH  # how the members are linked
+    links: int = LINKS  # then at most, if not each to all
     at_rest: bool = False  # nothing was left to happen when it ended: who used it has said so
 
 
@@ -110,18 +112,20 @@ class Cluster:
         keys: Path | None = None,
         trace: bool = True,
         overlay: str = MESH,
+        links: int = LINKS,
     ) -> Cluster:
         """A new cluster in a new directory, not started yet. With `keys`, there must be certificates of all names."""
         if (directory / FILE).exists():
             raise ClusterError(f"{directory}: there is a cluster already; open it, or give a new directory")
         check_number(nodes)
         check_linked(overlay)
+        bound(links)
         check_free(directory)
         if plaintext and keys is not None:
             raise ClusterError(f"keys {keys} and plaintext: one of them")
         entries = [entry(index) for index in range(nodes)]
         where = "" if plaintext else str(keys.absolute()) if keys is not None else KEYS
-        made = cls(directory, Known(plaintext, where, trace, entries, overlay))
+        made = cls(directory, Known(plaintext, where, trace, entries, overlay, links))
         try:
             directory.mkdir(parents=True, exist_ok=True)
             if where == KEYS:
@@ -336,7 +340,8 @@ class Cluster:
         found = ["--listen", LOOPBACK, "--metrics", LOOPBACK, "--data", str(place / DATA)]
         found += ["--plaintext"] if self.keys is None else ["--keys", str(self.keys), "--name", node.name]
         found += ["--trace", str(place / TRACE)] if self.known.trace else []
-        found += ["--overlay", self.known.overlay] if self.known.overlay != MESH else []
+        if self.known.overlay != MESH:
+            found += ["--overlay", self.known.overlay, "--links", str(self.known.links)]
         return found + (["--join", join] if join is not None else [])
 
     def write(self) -> None:

@@ -21,6 +21,7 @@ from trellis.live.clock import Clock, lapse_us
 from trellis.live.codec import OutOfPlace
 from trellis.live.flushing import Flushing
 from trellis.live.keeping import Keeping
+from trellis.live.links import LINKS
 from trellis.live.places import PLACES
 from trellis.live.state import State
 from trellis.live.tally import Tally
@@ -88,11 +89,13 @@ class Host:
         state: State | None = None,
         hasty: Mapping[str, int] = WAIT,
         linked: str = protocols.MESH,
+        links: int = LINKS,
     ) -> None:
         pristine = state is None or state.pristine
         self.place = Place(place, PLACES, incarnation, alone=True, pristine=pristine, barrier_max=BARRIER_MAX)
         self.hasty = hasty
         self.linked = linked  # how the members are
+        self.links = links  # of this one at most, if they are made on demand
         stacks = (protocols.live_stack(order, linked) for order in protocols.live_orders(linked))
         self.stacks = frozenset(f"{overlay}/{ordering}" for overlay, ordering in stacks)  # that there can be
         self.keeping = Keeping(state, application.unrecorded) if state is not None else None
@@ -114,6 +117,8 @@ class Host:
         name = f"{overlay}/{ordering}"
         if name not in self.machines:
             options = OPTIONS[overlay] | ORDERING_OPTIONS.get(ordering, {})
+            if "table" in protocols.LAYERED[overlay].options:
+                options |= {"table": self.links // 2}
             if ordering in protocols.MANNERS:
                 options |= self.hasty
             self.machines[name] = protocols.build(overlay, ordering, self.place, options)
