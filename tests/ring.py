@@ -1,7 +1,8 @@
 """An overlay for tests of links on demand: a node talks to the next ones on both sides, and to whom a test tells it to.
 
-With a `period` it says something to both sides in every round; without, it only passes on what is published. It keeps
-no order, and repairs nothing. `events` is what it was told of others, and what came from them, in this order.
+With a `period` it says something to both sides in every round, and with `partner` to somebody else as well, each time
+to another one; without, it only passes on what is published. It keeps no order, and repairs nothing. `events` is what
+it was told of others, and what came from them, in this order.
 """
 
 from __future__ import annotations
@@ -29,12 +30,14 @@ class Ring(Overlay):
     gives = frozenset({CRASHES})
     lossy = True
     links_on_demand = True
-    options: ClassVar[dict[str, int]] = {"size": 2, "period": 0}
+    options: ClassVar[dict[str, int]] = {"size": 2, "period": 0, "partner": 0}
 
-    def __init__(self, place: Place, size: int, period: int) -> None:
+    def __init__(self, place: Place, size: int, period: int, partner: int) -> None:
         super().__init__(place)
         self.sides = sorted({(place.me + step) % size for step in (1, -1)} - {place.me})
+        self.size = size
         self.period = period
+        self.partner = partner
         self.said = 0
         self.seen: set[MessageId] = set()
         self.events: list[tuple[Any, ...]] = []
@@ -62,6 +65,8 @@ class Ring(Overlay):
     def upon_time(self, event: Timeout | Cycle) -> None:
         for side in self.sides:
             self.send(side, self.word())
+        if self.partner:
+            self.send((self.me + 2 + self.said * 7 % (self.size - 3)) % self.size, self.word())
         self.set_timer("round", self.period)
 
     def word(self) -> Packet:

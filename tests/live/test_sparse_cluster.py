@@ -85,8 +85,8 @@ def test_ten_processes_have_few_connections_and_heal_when_one_is_killed(tmp_path
                     assert (await asyncio.wait_for(reader.next(), 20)).payloads == [b"hello"]
                 with pytest.raises(LocalProtocolError, match="it needs a link between every two members"):
                     await clients[0].subscribe("sums", order="total")
-                for one in cluster.nodes:
-                    assert connections(one.pid) <= 4 + 1 + 1  # links, a client, and a hello perhaps
+                few = 4 + 1 + 1  # links, a client, and whoever asks for numbers
+                await asyncio.to_thread(settled, lambda: all(connections(one.pid) <= few for one in cluster.nodes))
                 dead = next(n for n, one in enumerate(cluster.nodes) if one.place == 5)
                 before = [measured(one) for one in cluster.nodes]
                 cluster.kill(dead)
@@ -102,8 +102,12 @@ def test_ten_processes_have_few_connections_and_heal_when_one_is_killed(tmp_path
                 back = trellis.connect(f"trellis://{cluster.nodes[dead].address}", **cluster.credentials)
                 reader = await (await stack.enter_async_context(back)).subscribe("news", order="unordered")
                 await asyncio.to_thread(settled, lambda: all(2 <= n <= 4 for n in links_of(cluster)))
-                await clients[dead - 1].publish("news", b"again", order="unordered")
-                assert (await asyncio.wait_for(reader.next(), 20)).payloads == [b"again"]
+                coming = asyncio.create_task(reader.next())
+                for _ in range(40):  # what is said to a node that was away just now may be lost
+                    await clients[dead - 1].publish("news", b"again", order="unordered")
+                    if (await asyncio.wait([coming], timeout=0.5))[0]:
+                        break
+                assert (await coming).payloads[0] == b"again"
                 report = await clients[dead - 1].status()
                 assert report["overlay"] == "ring"
                 assert report["links"] <= 4

@@ -42,7 +42,7 @@ log = logging.getLogger("trellis.live")
 CONTACTS = 8  # members that the machines are told of without a link
 TIES = 2  # links that a node keeps whatever its machines do
 KEPT_MAX = 4  # idle links that others keep with it; beyond that they are asked to look elsewhere
-IDLE, IDLE_ROUNDS = 1.0, 3  # a link is idle after so many seconds, and so many rounds of the overlay
+IDLE, IDLE_ROUNDS = 1.0, 2  # a link is idle after so many seconds, and so many rounds of the overlay
 PULSE = 0.5  # seconds between two signs of life over a link
 SILENCE_MAX = 2.0  # seconds without one after which it is taken for broken
 LOOK = 5.0  # seconds between two members that are looked up by chance
@@ -285,7 +285,9 @@ class OnDemand(Peers):
             peer.link.send(Part())
         if not peer.parting:
             peer.parting = ANSWERED
-            self.ties.pop(peer.place, None)
+            if peer.place in self.ties:
+                del self.ties[peer.place]
+                peer.declined = self.now
             return
         link, peer.link, peer.parting = peer.link, None, ""
         del self.known[link]
@@ -310,7 +312,9 @@ class OnDemand(Peers):
     def upon_pulse(self, peer: Peer, pulse: Pulse) -> None:
         """If it knows others than I when its link is new, or for longer than news is on its way: all that I know."""
         assert peer.link is not None
-        peer.kept = pulse.keep
+        came, peer.kept = pulse.keep and not peer.kept, pulse.keep
+        if came:
+            self.let_idle_go(self.now)  # many may come at once to whoever let them in
         differed, peer.differs = peer.differs, pulse.sum != self.roster.sum()
         if differed and peer.differs and not peer.parting and self.now >= peer.told + PULSE / 2:
             peer.told = self.now
@@ -337,11 +341,13 @@ class OnDemand(Peers):
                 self.begin_dialling(self.peer(chosen))
 
     def let_idle_go(self, now: float) -> None:
-        """All but my ties, and those of others as long as they are not many."""
+        """All but my ties, and those of others as long as they are not many: of these, whoever was there first goes."""
         linked = (self.wanted[place] for place in self.known.values() if place not in self.ties)
-        idle = [peer for peer in linked if not peer.parting and now - peer.used >= self.idle]
-        kept = sorted((peer for peer in idle if peer.kept), key=lambda peer: peer.used, reverse=True)
-        for peer in [*(peer for peer in idle if not peer.kept), *kept[KEPT_MAX:]]:
+        free = [peer for peer in linked if not peer.parting]
+        idle = [peer for peer in free if now - peer.used >= self.idle and not peer.kept]
+        kept = [peer for peer in free if peer.kept and (now - peer.used >= self.idle or peer.used == peer.stood)]
+        kept.sort(key=lambda peer: peer.used, reverse=True)
+        for peer in [*idle, *kept[KEPT_MAX:]]:
             self.ask_to_part(peer)
 
     def seek(self, first: Collection[NodeId] = ()) -> None:
@@ -367,4 +373,7 @@ class OnDemand(Peers):
         return self.luck.choice(chosen) if chosen else None
 
     def is_free(self, peer: Peer | None) -> bool:
-        return peer is None or (peer.link is None and peer.dialling is None and self.now >= peer.not_before)
+        if peer is None:
+            return True
+        tried = max(peer.not_before, peer.declined + PAUSE_MOST)
+        return peer.link is None and peer.dialling is None and self.now >= tried

@@ -55,6 +55,7 @@ class Peer:
         self.suspected = False  # as the machines were told last
         self.stood = self.heard = self.used = 0.0  # when its link came to stand, anything came, machines last spoke
         self.not_before = 0.0  # when it may be dialled again
+        self.declined = float("-inf")  # when it let go of a link that I wanted
         self.told = 0.0  # when it was told of all members that I know
 
 
