@@ -59,6 +59,7 @@ class Topics(Overlay):
         self.repairs = repairs
         self.taken: dict[Topic, Taken] = {}
         self.brought: dict[Topic, None] = {}  # topics whose messages the layer above takes
+        self.said: dict[Topic, int] = {}  # my last number on each topic, also from earlier subscriptions
         self.rates = Rates(place.topics)
         self.comparison = Comparison(self, keep)
         self.spreading = Spreading(self)
@@ -202,7 +203,9 @@ class Topics(Overlay):
             self.look(topic)
 
     def begin(self, topic: Topic, taken: Taken, cut: Vector) -> None:
-        """I know from where on I get everything."""
+        """I know from where on I get everything; and from where on I speak, even if nobody told me of it."""
+        if topic in self.said:
+            cut = {**cut, self.origin: max(self.said[topic], cut.get(self.origin, 0))}
         taken.phase, taken.since, taken.nobody = IN, self.round, 0
         taken.asked.clear()
         self.comparison.begin(topic, cut)
@@ -222,6 +225,7 @@ class Topics(Overlay):
 
     def spread(self, message: Message) -> None:
         self.begin_once()
+        self.said[message.id.topic] = message.last
         self.taken[message.id.topic].unheld.append(message)
         self.comparison.add(message)
         self.spreading.begin(message)
