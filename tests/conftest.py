@@ -11,8 +11,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 @pytest.hookimpl(tryfirst=True)  # before -m is looked at
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """`make test` runs what is marked beside what is not, in one process each, so that there is one Spark; tests/live,
-    with its many processes and its bounds on time, goes before both. By files: their fixtures are made once.
+    """`make test` first runs what is not marked: tests/live, with its many processes and its bounds on time, and beside
+    it the rest, which steps back for it. Then what is marked, in two processes with one Spark each. By files: their
+    fixtures are made once.
     """
     on_spark = {item.path for item in items if "spark" in getattr(item, "fixturenames", ())}
     for item in items:

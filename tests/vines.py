@@ -9,6 +9,7 @@ from groves import checked
 
 from trellis.protocols.overlays.vine import Vine
 from trellis.protocols.parts.ring import closest, distance, of_node, of_topic
+from trellis.scenario.load import from_mapping
 from trellis.scenario.model import Scenario
 from trellis.sim.cycles import ChurningHost, CycleHost
 from trellis.words import NodeId, Topic
@@ -35,7 +36,7 @@ def world(overlay: str, nodes: int, correlation: str = "low", **more: Any) -> Sc
     }
     if "faults" in more:
         raw["faults"] = more["faults"]
-    return checked(raw)
+    return from_mapping(raw) if "faults" in more and not stack["repair"] else checked(raw)
 
 
 class Vineyard:

@@ -18,6 +18,7 @@ WORDS = {
     r"\A[!-~]{0,262}\Z": st.sampled_from(["", "127.0.0.1:7000", "[::1]:1", "h" * 262]),
     r"\A[!-~]{0,128}\Z": st.sampled_from(["", "c", "f" * 128]),
     r"\A[a-z0-9-]{0,63}\Z": st.sampled_from(["", "node-1", "a" * 63]),
+    r"\A[0-9a-f]{16}\Z": st.sampled_from(["0" * 16, "0123456789abcdef"]),
     r"\A[a-z0-9/_-]{0,64}\Z": st.sampled_from(["", "fifo"]),
     r"\A[a-z0-9/_-]{1,64}\Z": st.sampled_from(["vcube/causal", "detector", "z" * 64]),
 }

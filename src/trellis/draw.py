@@ -65,7 +65,6 @@ SHORTCUT = 44  # how far a link of the small world goes
 SAMPLED = 45  # with whom a node swaps its sample of all nodes
 FRESH = 46  # which of those that are as fresh it keeps
 SWAPPED = 47  # with whom it swaps its table
-FRIEND = 48  # which of those that it likes as much it takes
 CONTACTS = 49  # whom it knows at the beginning
 BUCKET = 50  # from which buckets of topics a node draws its own
 BUCKET_TOPIC = 51  # which topics of a bucket it subscribes to

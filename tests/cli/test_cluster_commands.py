@@ -210,7 +210,7 @@ def test_a_cluster_goes_down_in_good_order_and_its_audit_is_clean(cluster: Path)
     assert call("cluster", "down", "--dir", cluster).stdout.startswith("none was running\n")
     shown = call("cluster", "status", "--dir", cluster)
     assert shown.returncode == 1
-    assert shown.stdout.splitlines()[1].split() == ["node-00", "stopped", "-", "0", "-", "-", "-"]
+    assert shown.stdout.splitlines()[1].split() == ["node-00", "stopped", "-", "0", "-", "-", "-", "-"]
     audit = call("audit", cluster, "--json")
     assert audit.returncode == 0, audit.stdout
     found = json.loads(audit.stdout)
@@ -224,9 +224,9 @@ def test_down_and_status_tell_the_dead_from_the_stopped_and_cut_no_address(tmp_p
     cluster = Cluster.create(tmp_path, nodes=2, plaintext=True)
     shown = call("cluster", "status", "--dir", tmp_path)
     assert [line.split() for line in shown.stdout.splitlines()] == [
-        ["name", "state", "pid", "place", "reached", "delivered", "address"],
-        ["node-00", "new", "-", "-", "-", "-", "-"],
-        ["node-01", "new", "-", "-", "-", "-", "-"],
+        ["name", "state", "pid", "place", "reached", "links", "delivered", "address"],
+        ["node-00", "new", "-", "-", "-", "-", "-", "-"],
+        ["node-01", "new", "-", "-", "-", "-", "-", "-"],
     ]
     cluster.up()
     try:
@@ -279,6 +279,11 @@ def test_who_comes_without_keys_or_with_keys_in_vain_is_told_so(refused, cluster
         (["cluster", "up", "--dir", "x", "--nodes", "1001"], "'--nodes'"),
         (["cluster", "up", "--dir", "/dev/null/x", "--plaintext"], "/dev/null/x: cannot be written ("),
         (["cluster", "up", "--dir", "x", "--plaintext", "--keys", "y"], "keys y and plaintext: one of them"),
+        (
+            ["cluster", "up", "--dir", "x", "--overlay", "vcube"],
+            "overlay 'vcube': no cluster can be linked so; ",
+        ),
+        (["node", "--listen", "127.0.0.1:0", "--plaintext", "--overlay", "best"], "overlay 'best': no cluster can be"),
         (["cluster", "down", "--dir", "none"], "none/cluster.json: No such file or directory; start one"),
         (["cluster", "down", "--dir", "none", "--patience", "-1"], "'--patience'"),
         (["cluster", "status", "--dir", "none"], "none/cluster.json: No such file or directory; start one"),

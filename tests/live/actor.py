@@ -2,6 +2,7 @@
 
 The first argument is JSON: what `trellis.Node` takes, and
     proxied    links that it dials go through proxies of its own, which the command `cable` turns
+    on_demand  damulticast may be the overlay of a cluster with links on demand; it is made for more, but has orders
     disorder   causal topics are kept by the layer for no order at all, and the trace still says causal
 
 Commands have a number `ref`, which comes back in the answer: {"ref": 3, "ok": {...}} or {"ref": 3, "error": "..."}.
@@ -94,6 +95,8 @@ class Ear:
 class Actor:
     def __init__(self, given: dict[str, Any]) -> None:
         self.cables = Cables() if given.pop("proxied", False) else None
+        if given.pop("on_demand", False):
+            protocols.LAYERED["damulticast"].links_on_demand = True
         if given.pop("disorder", False):
             protocols.ORDERINGS["causal"] = protocols.ORDERINGS["unordered"]
         self.node = trellis.Node(**given, **({"net": self.cables} if self.cables else {}))
@@ -137,6 +140,9 @@ class Actor:
 
     async def do_subscribe(self, topic: str, order: str = "causal") -> None:
         self.ears[topic] = Ear(await self.node.subscribe(topic, order=order))
+
+    async def do_subscribe_all(self, topics: list[str], order: str = "causal") -> None:
+        await asyncio.gather(*(self.do_subscribe(topic, order) for topic in topics))
 
     async def do_unsubscribe(self, topic: str) -> dict[str, int]:
         await self.node.unsubscribe(topic)

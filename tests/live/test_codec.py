@@ -345,7 +345,7 @@ def test_a_reason_is_one_printable_line_whatever_the_peer_wrote() -> None:
 def test_the_tags_are_what_they_were() -> None:
     """Golden: another tag is another protocol."""
     tags = (
-        "hello roster c bye order join welcome elsewhere refused hand "
+        "hello roster c bye pulse part order join welcome elsewhere refused hand "
         "attach attached subscribe unsubscribe p done settled failed"
     )
     assert " ".join(str(kind.__struct_config__.tag) for kind in FRAMES) == f"{tags} e gap ask status forget"

@@ -38,7 +38,7 @@ OrderOption = Annotated[
         "--order",
         metavar="ORDER",
         help="unordered, fifo, causal, total or total-causal; or over gossip, damulticast/unordered, damulticast/fifo "
-        "or damulticast/causal. All who use a topic share one.",
+        "or damulticast/causal. Of a cluster with links on demand the first three. All who use a topic share one.",
     ),
 ]
 PlaintextOption = Annotated[bool, typer.Option("--plaintext", help="No keys, no encryption; on loopback only.")]

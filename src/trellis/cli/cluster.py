@@ -44,19 +44,39 @@ def up(
     ] = None,
     plaintext: Annotated[bool, typer.Option("--plaintext", help="No keys and no encryption.")] = False,
     trace: Annotated[bool, typer.Option("--trace/--no-trace", help="Write DIR/node-XX/trace, for the audit.")] = True,
+    overlay: Annotated[
+        str | None,
+        typer.Option(
+            metavar="OVERLAY", help="Of a new one: mesh (unless said) links each to all; an overlay, on demand."
+        ),
+    ] = None,
+    links: Annotated[
+        int | None,
+        typer.Option(metavar="N", help="Of a new one with an overlay: how many links a node keeps at most (30)."),
+    ] = None,
 ) -> int:
     """Start nodes on loopback, and wait until all see all. Those that run are left alone.
 
     A cluster that was stopped, and a node that died, go on with their data.
     """
+    from trellis.errors import ClusterError
     from trellis.live.cluster import FILE, Cluster
+    from trellis.live.links import LINKS
+    from trellis.protocols import MESH
 
     if (directory / FILE).exists():
         cluster = Cluster.open(directory)
-        check_same(cluster, nodes, keys, plaintext)
+        check_same(cluster, nodes, keys, plaintext, overlay)
+        if links is not None and links != cluster.known.links:
+            raise ClusterError(
+                f"--links {links}: {directory} holds a cluster with {cluster.known.links}; leave it out, or give a "
+                f"new --dir"
+            )
         cluster.grow(nodes or len(cluster.nodes))
     else:
-        cluster = Cluster.create(directory, nodes or NODES, plaintext, keys, trace)
+        cluster = Cluster.create(
+            directory, nodes or NODES, plaintext, keys, trace, overlay or MESH, LINKS if links is None else links
+        )
     before = {node.name: cluster.told(node) for node in cluster.nodes}
     missing = sum(told not in ("running", "paused") for told in before.values())
     with progress("starting", missing) as bar:
@@ -67,6 +87,8 @@ def up(
     running = cluster.running
     secured = "in plaintext" if cluster.keys is None else "over mTLS"
     seen = "1 node runs" if len(running) == 1 else f"{len(running)} nodes see each other"
+    if cluster.known.overlay != MESH and len(running) > 1:
+        seen = f"{len(running)} nodes know each other, with links on demand (overlay {cluster.known.overlay})"
     out.print(f"{seen} {secured}; the first is at {running[0].address}", markup=False)
     out.print(
         f"go on with: trellis sub news --dir {directory}  |  trellis cluster down --dir {directory}", markup=False
@@ -74,13 +96,17 @@ def up(
     return 0
 
 
-def check_same(cluster: Cluster, nodes: int | None, keys: Path | None, plaintext: bool) -> None:
+def check_same(
+    cluster: Cluster, nodes: int | None, keys: Path | None, plaintext: bool, overlay: str | None = None
+) -> None:
     """What was decided when the cluster was made stays so."""
     from trellis.errors import ClusterError
 
     there, size = cluster.directory, len(cluster.nodes)
     if nodes is not None and nodes < size:
         raise ClusterError(f"--nodes {nodes}: {there} holds a cluster of {size}, which can only grow; give a new --dir")
+    if overlay is not None and overlay != (used := cluster.known.overlay):
+        raise ClusterError(f"--overlay {overlay}: {there} holds a cluster of {used}; leave it out, or give a new --dir")
     if plaintext and cluster.keys is not None:
         raise ClusterError(f"--plaintext: {there} holds a cluster over mTLS; leave it out, or give a new --dir")
     if keys is not None and (cluster.keys is None or keys.absolute() != cluster.keys.absolute()):
@@ -129,8 +155,9 @@ def status(
     rows = []
     for node in cluster.nodes:
         found = measured(node) if node.state == "running" else {}
-        reached, delivered = (
-            int(found[n]) if n in found else None for n in ("trellis_members_reached", "trellis_delivered_total")
+        reached, links, delivered = (
+            int(found[n]) if n in found else None
+            for n in ("trellis_members_reached", "trellis_links", "trellis_delivered_total")
         )
         lives = node.state != "dead"
         rows.append(
@@ -141,6 +168,7 @@ def status(
                 "place": node.place if node.place >= 0 else None,
                 "incarnation": node.incarnation if node.place >= 0 else None,
                 "reached": reached,
+                "links": links,
                 "delivered": delivered,
                 "address": node.address if lives else None,
                 "metrics": node.metrics if lives else None,

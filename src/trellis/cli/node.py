@@ -61,6 +61,15 @@ def command(
         int,
         typer.Option(metavar="MS", help="Total order: hold each back for so long, then go on.", min=0),
     ] = 0,
+    overlay: Annotated[
+        str,
+        typer.Option(
+            metavar="OVERLAY", help="Of all members alike: mesh links each to all; an overlay of few links, on demand."
+        ),
+    ] = "mesh",
+    links: Annotated[
+        int, typer.Option(metavar="N", help="With an overlay of few links: how many of them this node keeps at most.")
+    ] = 30,
     leave: Annotated[
         bool, typer.Option("--leave", help="At the end give the place back, though --data is given.")
     ] = False,
@@ -78,18 +87,23 @@ def command(
 
     from trellis.errors import LocalProtocolError
     from trellis.live.api import Node
+    from trellis.live.links import bound
     from trellis.live.node import haste
     from trellis.live.serve import log_to_stderr, run, serve
+    from trellis.protocols import check_linked
 
     if not plaintext and keys is None:
         raise LocalProtocolError("--keys is missing: give a directory of certificates (`trellis keys`), or --plaintext")
     if not plaintext and name is None:
         raise LocalProtocolError("--name is missing: with --keys, say whose certificate this node shows")
     haste(hasty_buffer, hasty_ttl)  # before anything is set up
+    check_linked(overlay)
+    bound(links)
 
     def make() -> Node:
         hasty = (hasty_buffer, hasty_ttl)
-        return Node(listen, None, data, None if plaintext else keys, name, plaintext, trace, advertise, *hasty)
+        shown = None if plaintext else keys
+        return Node(listen, None, data, shown, name, plaintext, trace, advertise, *hasty, overlay, links)
 
     def tell(ready: Ready) -> None:
         shown = f"; metrics at http://{ready.metrics}/metrics" if ready.metrics else ""

@@ -45,6 +45,12 @@ def show(found: dict[str, Any]) -> None:
         f"of cluster {found['cluster']}",
         markup=False,
     )
+    if found["overlay"] != "mesh":
+        out.print(
+            f"links on demand (overlay {found['overlay']}): {found['links']}, at most {found['links_most']} at one "
+            f"time; {found['waiting_dropped']} packets dropped that waited for one",
+            markup=False,
+        )
     if found["stamps"]["plain_bytes"]:
         plain, sent = found["stamps"]["plain_bytes"], found["stamps"]["sent_bytes"]
         out.print(f"timestamps of total order: {plain:,} bytes, sent as {sent:,}", markup=False)

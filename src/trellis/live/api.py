@@ -18,6 +18,7 @@ from trellis.live import transport
 from trellis.live.bus import ORDER, Bus, Topics
 from trellis.live.clock import Clock
 from trellis.live.courses import Courses
+from trellis.live.links import LINKS, bound
 from trellis.live.members import Members
 from trellis.live.net import Net
 from trellis.live.node import Host, haste
@@ -27,6 +28,7 @@ from trellis.live.state import State
 from trellis.live.status import report
 from trellis.live.subscription import Budget, Subscription
 from trellis.live.tls import identity
+from trellis.protocols import MESH, check_linked
 from trellis.words import NodeId, Topic
 
 if TYPE_CHECKING:
@@ -48,6 +50,9 @@ class Node(Bus):
     hasty_buffer, hasty_ttl_ms
                in total order: how many messages it holds back, and each for how long, before it goes on without what is
                missing; that comes tagged, if it does. 0 is no limit; both 0: it waits for as long as it takes
+    overlay    how the members of its cluster are linked: "mesh", each to every other; or an overlay whose nodes talk to
+               few others, and links are made on demand. The same at all of them
+    links      then, how many the overlay may keep here: half of them it chooses, half others do
     """
 
     def __init__(
@@ -62,12 +67,17 @@ class Node(Bus):
         advertise: str | None = None,
         hasty_buffer: int = 0,
         hasty_ttl_ms: int = 0,
+        overlay: str = MESH,
+        links: int = LINKS,
         net: Net = transport,
     ) -> None:
         self.listen, self.join, self.advertise, self.net = listen, join, advertise, net
         self.data = Path(data) if data is not None else None
         self.trace = Path(trace) if trace is not None else None
         self.hasty = haste(hasty_buffer, hasty_ttl_ms)
+        check_linked(overlay)
+        self.overlay = overlay
+        self.links = bound(links)
         self.tls = identity(keys, name, plaintext, node=True)
         self.name = self.tls.name if self.tls is not None else ""
         self.courses = Courses(self)
@@ -83,11 +93,11 @@ class Node(Bus):
     # Life
 
     async def start(self) -> None:
-        """Become a member. Returns when the links to all members that are there stand."""
+        """Become a member. Returns when the links to all members that are there stand; on demand, when one does."""
         self.stopped.clear()
         self.trouble = self.ending = None
         self.state = State(self.data, self.name)
-        self.members = members = Members(self.net, self.tls, self.state)
+        self.members = members = Members(self.net, self.tls, self.state, self.overlay)
         try:
             await members.begin(self.listen, self.join, self.advertise)
             self.host = self.make_host(members.roster.said)
@@ -117,7 +127,9 @@ class Node(Bus):
 
             clock.hear(last_time(self.trace))
             journal = Journal(self.trace, me.place, me.incarnation, clock.read())
-        return Host(me.place, me.incarnation, clock, journal, self.courses, self.state, self.hasty)
+        return Host(
+            me.place, me.incarnation, clock, journal, self.courses, self.state, self.hasty, self.overlay, self.links
+        )
 
     async def stop(self, leave: bool | None = None) -> None:
         """Unsubscribe from everything and go. Without a data directory, or with leave=True, the place is given back."""

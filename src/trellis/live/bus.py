@@ -19,7 +19,7 @@ import msgspec
 
 from trellis.errors import LocalProtocolError
 from trellis.live.subscription import Subscription
-from trellis.protocols import LIVE_ORDERS, lacks_subtopics, live_stack
+from trellis.protocols import MESH, check_live_order, lacks_subtopics, live_stack
 from trellis.protocols.parts import hierarchy
 from trellis.words import LEVELS_MAX, TOPIC_MAX, Topic
 
@@ -30,6 +30,8 @@ Topics = Topic | Iterable[Topic]  # one by its name, or several
 
 class Bus(ABC):
     """Topics to publish on and to subscribe to. A program that takes a `Bus` runs with a `Node` and with a `Client`."""
+
+    overlay: str = MESH  # how the members of the cluster are linked: it says which orders there are
 
     @abstractmethod
     async def start(self) -> None:
@@ -75,25 +77,24 @@ class Bus(ABC):
         await self.publish_many(topic, (payload,), confirm, order)
 
 
-def chosen(topics: Topics, order: str) -> tuple[Topic, ...]:
+def chosen(topics: Topics, order: str, linked: str = MESH) -> tuple[Topic, ...]:
     """What to subscribe to, each topic once, if all of it can be had."""
     several = isinstance(topics, Iterable) and not isinstance(topics, str)
     listed: tuple[Topic, ...] = tuple(topics) if several else (topics,)  # type: ignore[assignment]
     if not listed:
         raise LocalProtocolError("no topic: a subscription needs one at least; name it")
     for topic in listed:
-        check(topic, order)
+        check(topic, order, linked)
     return tuple(dict.fromkeys(listed))
 
 
-def check(topic: Topic, order: str) -> None:
-    """A topic and an order that can be had."""
-    if order not in LIVE_ORDERS:
-        raise LocalProtocolError(f"order {order!r}: no such order; there are {', '.join(LIVE_ORDERS)}")
+def check(topic: Topic, order: str, linked: str = MESH) -> None:
+    """A topic and an order that can be had in a cluster that is linked so."""
+    check_live_order(order, linked)
     try:
         if len(msgspec.convert(topic, Topic).encode()) <= TOPIC_MAX:
             if hierarchy.in_tree(topic):
-                check_in_tree(topic, order)
+                check_in_tree(topic, order, linked)
             return
     except (msgspec.ValidationError, UnicodeEncodeError):
         pass
@@ -103,10 +104,10 @@ def check(topic: Topic, order: str) -> None:
     )
 
 
-def check_in_tree(topic: Topic, order: str) -> None:
+def check_in_tree(topic: Topic, order: str, linked: str) -> None:
     """A topic that includes others has a name that can be, and an order in which it does."""
     hierarchy.check(topic)
-    if lacking := lacks_subtopics(*live_stack(order)):
+    if lacking := lacks_subtopics(*live_stack(order, linked)):
         raise LocalProtocolError(f"topic {topic!r}: {lacking}, or a topic whose name does not begin with a dot")
 
 

@@ -43,6 +43,7 @@ from trellis.live.frames import (
     Subscribe,
     Unsubscribe,
 )
+from trellis.live.naming import overlay_of
 from trellis.live.net import Net
 from trellis.live.outgoing import weighed
 from trellis.live.sessions import notice_silence
@@ -50,6 +51,7 @@ from trellis.live.subscription import Batch, Budget, Subscription
 from trellis.live.subscription import Gap as Lack
 from trellis.live.tls import Identity, identity
 from trellis.live.transport import Link
+from trellis.protocols import live_order
 from trellis.protocols.parts.hierarchy import supers
 from trellis.words import Topic
 
@@ -123,6 +125,7 @@ class Client(Bus):
                 raise NetworkError(f"{self.address}: no answer within {CONNECT_MAX:g} s; is it a node?") from None
             raise
         self.place, self.incarnation, self.cluster = answer.place, answer.incarnation, answer.cluster
+        self.overlay = overlay_of(answer.cluster)
 
     async def stop(self) -> None:
         """Go. Subscriptions end; what was accepted goes out."""
@@ -235,7 +238,8 @@ class Client(Bus):
     # Subscribing
 
     async def subscribe(self, topics: Topics, order: str = ORDER) -> Subscription:
-        wanted = chosen(topics, order)
+        wanted = chosen(topics, order, self.overlay)
+        order = live_order(order, self.overlay)
         self.check_running()
         orders = {topic: course.order for topic, course in self.courses.items()}
         for topic in wanted:
@@ -320,13 +324,13 @@ class Client(Bus):
     async def publish_many(
         self, topic: Topic, payloads: Iterable[bytes], confirm: bool = False, order: str | None = None
     ) -> None:
-        check(topic, order or ORDER)
+        check(topic, order or ORDER, self.overlay)
         self.check_running()
         items, _ = weighed(payloads)
         if not items:
             return
         self.wrote.add(topic)
-        await self.calls.add(topic, order or "", Call(items, confirm))
+        await self.calls.add(topic, live_order(order or "", self.overlay), Call(items, confirm))
 
     async def forget(self, place: int) -> None:
         """Tell the node that a member is gone for good. Refused while somebody reaches it."""

@@ -21,8 +21,12 @@ class Closings:
         self.total = 0
         self.refused = 0  # of those: for what the peer sent
 
-    def say(self, line: str, now: float | None = None) -> None:
+    def say(self, line: str, now: float | None = None, quiet: bool = False) -> None:
+        """`quiet`: it was no more than usual, and only counts."""
         self.total += 1
+        if quiet:
+            log.debug("%s", line)
+            return
         now = time.monotonic() if now is None else now
         if now - self.begun >= PERIOD:
             self.begun, self.lines = now, 0

@@ -38,8 +38,10 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from trellis.errors import ClusterError
 from trellis.live import keys
+from trellis.live.links import LINKS, bound
 from trellis.live.processes import PAUSE, await_ready, await_state, born, ended_well, send, spawn, state_of
 from trellis.live.tls import Identity
+from trellis.protocols import MESH, check_linked
 
 FILE, LOCK = "cluster.json", "cluster.lock"
 KEYS, LOG, DATA, TRACE = "keys", "log", "data", "trace"
@@ -88,6 +90,8 @@ class Known(msgspec.Struct):
     keys: str
     trace: bool
     nodes: Annotated[list[Entry], msgspec.Meta(min_length=1)]
+    overlay: str = MESH  # how the members are linked
+    links: int = LINKS  # then at most, if not each to all
     at_rest: bool = False  # nothing was left to happen when it ended: who used it has said so
 
 
@@ -101,18 +105,27 @@ class Cluster:
 
     @classmethod
     def create(
-        cls, directory: Path, nodes: int, plaintext: bool = False, keys: Path | None = None, trace: bool = True
+        cls,
+        directory: Path,
+        nodes: int,
+        plaintext: bool = False,
+        keys: Path | None = None,
+        trace: bool = True,
+        overlay: str = MESH,
+        links: int = LINKS,
     ) -> Cluster:
         """A new cluster in a new directory, not started yet. With `keys`, there must be certificates of all names."""
         if (directory / FILE).exists():
             raise ClusterError(f"{directory}: there is a cluster already; open it, or give a new directory")
         check_number(nodes)
+        check_linked(overlay)
+        bound(links)
         check_free(directory)
         if plaintext and keys is not None:
             raise ClusterError(f"keys {keys} and plaintext: one of them")
         entries = [entry(index) for index in range(nodes)]
         where = "" if plaintext else str(keys.absolute()) if keys is not None else KEYS
-        made = cls(directory, Known(plaintext, where, trace, entries))
+        made = cls(directory, Known(plaintext, where, trace, entries, overlay, links))
         try:
             directory.mkdir(parents=True, exist_ok=True)
             if where == KEYS:
@@ -221,7 +234,7 @@ class Cluster:
         self.write()
 
     def await_seen(self, patience: float = SEEN_MAX) -> None:
-        """Until each that runs has links to all others that run."""
+        """Until each that runs sees all others that run: has links to them, or, on demand, knows them and has any."""
         limit = time.monotonic() + patience
         while unseen := self.unseeing():
             if time.monotonic() > limit:
@@ -230,7 +243,16 @@ class Cluster:
 
     def unseeing(self) -> list[Entry]:
         running = self.running
-        return [node for node in running if measured(node).get("trellis_members_reached", -1) < len(running) - 1]
+        others, shown = len(running) - 1, [measured(node) for node in running]
+        if self.known.overlay == MESH:
+            seen = [found.get("trellis_members_reached", -1) >= others for found in shown]
+        else:
+            known = shown[0].get("trellis_roster_sum") if shown else None
+            same = [found.get("trellis_roster_sum") == known for found in shown]
+            linked = [found.get("trellis_links", -1) >= min(others, 1) for found in shown]
+            whole = [found.get("trellis_members", -1) > others for found in shown]
+            seen = [all(tests) for tests in zip(same, linked, whole, strict=True)]
+        return [node for node, sees in zip(running, seen, strict=True) if not sees]
 
     def end(self, nodes: list[Entry], patience: float) -> list[Entry]:
         limit = time.monotonic() + patience
@@ -318,6 +340,8 @@ class Cluster:
         found = ["--listen", LOOPBACK, "--metrics", LOOPBACK, "--data", str(place / DATA)]
         found += ["--plaintext"] if self.keys is None else ["--keys", str(self.keys), "--name", node.name]
         found += ["--trace", str(place / TRACE)] if self.known.trace else []
+        if self.known.overlay != MESH:
+            found += ["--overlay", self.known.overlay, "--links", str(self.known.links)]
         return found + (["--join", join] if join is not None else [])
 
     def write(self) -> None:

@@ -20,7 +20,7 @@ from trellis.live.course import Course
 from trellis.live.frames import Order
 from trellis.live.outgoing import Outgoing
 from trellis.live.subscription import Batch, Budget, Gap, Subscription
-from trellis.protocols import live_stack
+from trellis.protocols import live_order, live_stack
 from trellis.protocols.parts.hierarchy import around, in_tree, supers
 from trellis.words import Message, MessageId, NodeId, Topic
 
@@ -51,7 +51,8 @@ class Courses(dict[Topic, Course]):
     async def read(self, who: Owner, topics: Topics, order: str) -> Subscription:
         """A subscription of this program."""
         self.node.check_running()
-        wanted = chosen(topics, order)
+        wanted = chosen(topics, order, self.node.overlay)
+        order = live_order(order, self.node.overlay)
         reader = Subscription(wanted, order, self.end_reader, tally=self.node.host.tally, budget=who.budget)
         try:
             await self.give(who, reader, wanted, order)
@@ -62,6 +63,7 @@ class Courses(dict[Topic, Course]):
 
     async def give(self, who: Owner, reader: Subscription, topics: tuple[Topic, ...], order: str) -> None:
         """Topics to a reader, from now on. Returns when all of them stand; if one cannot be had, none is given."""
+        order = live_order(order, self.node.overlay)
         for topic in topics:
             self.check(topic, order)
         courses = []
@@ -85,7 +87,7 @@ class Courses(dict[Topic, Course]):
         self.node.check_running()
         course = self.get(topic)
         if course is None:
-            check(topic, order)
+            check(topic, order, self.node.overlay)
             if in_tree(topic):
                 check_orders(topic, order, {other: course.order for other, course in self.items()})
         elif course.order != order:
@@ -99,7 +101,7 @@ class Courses(dict[Topic, Course]):
             host = self.node.host
             course = self[topic] = Course(topic, order, host.stack(order))
             if host.journal is not None:
-                host.journal.ordered(topic, live_stack(order)[1])
+                host.journal.ordered(topic, live_stack(order, host.linked)[1])
             host.record("subscribe", host.clock.read(), host.life(topic))
             host.feed(course.stack, events.Subscribe(topic))
         return course
@@ -163,6 +165,7 @@ class Courses(dict[Topic, Course]):
     ) -> Outgoing:
         """Take payloads of this program, or of a client, as soon as the topic stands and there is room."""
         self.node.check_running()
+        order = None if order is None else live_order(order, self.node.overlay)
         course = self.get(topic)
         if course is None or (order is not None and order != course.order):
             course = self.course(topic, order or ORDER)

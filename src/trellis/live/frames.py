@@ -17,11 +17,11 @@ from msgspec import Meta
 
 from trellis.live.addresses import Address
 from trellis.live.places import MEMBERS_MAX, TOLD_MAX, Lot, Member, Vacancy
-from trellis.protocols.overlays import damulticast_packets, vcube_packets
+from trellis.protocols.overlays import damulticast_packets, vcube_packets, vine_packets
 from trellis.protocols.parts import desk_packets, detector
 from trellis.words import EXACT, LENGTH_MAX, Count, Incarnation, NodeId, Packet, Payload, Seq, Time, Topic
 
-VERSION = 3
+VERSION = 4
 FRAME_MAX = LENGTH_MAX  # bytes of header and body together
 STRANGER_MAX = 4096  # the same, until the link is accepted
 BUNDLE_MAX = 1 << 19  # bytes of one block that may be published: the header of a full barrier fits beside it
@@ -33,12 +33,15 @@ Ref = Annotated[int, Meta(ge=0, lt=EXACT)]  # by which a client knows an answer 
 Cluster = Annotated[str, Meta(pattern=r"\A[!-~]{0,128}\Z")]  # empty: not known yet
 Word = Annotated[str, Meta(pattern=r"\A[a-z0-9/_-]{1,64}\Z")]  # of ours: a stack, an order, a tag
 MaybeWord = Annotated[str, Meta(pattern=r"\A[a-z0-9/_-]{0,64}\Z")]  # empty: none
+Sum = Annotated[str, Meta(pattern=r"\A[0-9a-f]{16}\Z")]
 Text = Annotated[str, Meta(max_length=1024)]  # for people; cut by `said`
 
 if TYPE_CHECKING:
     Travelling = Packet
 else:
-    Travelling = reduce(or_, (*vcube_packets.WIRE, *damulticast_packets.WIRE, *desk_packets.WIRE, *detector.WIRE))
+    Travelling = reduce(
+        or_, (*vcube_packets.WIRE, *damulticast_packets.WIRE, *vine_packets.WIRE, *desk_packets.WIRE, *detector.WIRE)
+    )
 
 
 class Frame(msgspec.Struct, frozen=True, gc=False, array_like=True, forbid_unknown_fields=True):
@@ -80,6 +83,17 @@ class Bye(Frame, frozen=True, gc=False, tag="bye"):
     """I close this link, and why."""
 
     reason: Text
+
+
+class Pulse(Frame, frozen=True, gc=False, tag="pulse"):
+    """I am there. This is a checksum of the members that I know of; whether I want this link though nothing is said."""
+
+    sum: Sum
+    keep: bool
+
+
+class Part(Frame, frozen=True, gc=False, tag="part"):
+    """I have nothing to say: let this link go. In answer: I have said all, and heard all. Nothing follows it."""
 
 
 class Order(Frame, frozen=True, gc=False, tag="order"):

@@ -92,7 +92,13 @@ class Gauges(Collector):
                 sum(reader.messages for reader in readers),
             ),
             GaugeMetricFamily("trellis_members", "Members that have not left, this one too.", len(members)),
-            GaugeMetricFamily("trellis_members_reached", "Members with a link to here.", len(node.host.reached)),
+            GaugeMetricFamily("trellis_members_reached", "Members that are there.", len(node.host.reached)),
+            GaugeMetricFamily("trellis_roster_sum", "The same where the same members are known.", roster_sum(node)),
+            GaugeMetricFamily("trellis_links", "Links to members.", len(node.members.peers.known)),
+            GaugeMetricFamily("trellis_links_most", "Links to members, the most at one time.", tally.links_most),
+            CounterMetricFamily(
+                "trellis_waiting_dropped", "Packets to members without a link that were dropped.", tally.dropped
+            ),
             CounterMetricFamily("trellis_suspicions", "Links lost without a goodbye.", tally.suspicions),
             CounterMetricFamily("trellis_restores", "Links to members that came to stand.", tally.restores),
             queues,
@@ -100,6 +106,11 @@ class Gauges(Collector):
             closed,
             CounterMetricFamily("trellis_frames_refused", "Links ended for senseless bytes.", closings.refused()),
         ]
+
+
+def roster_sum(node: Node) -> int:
+    """As much of the checksum as a number in Prometheus holds."""
+    return int(node.members.roster.sum()[:12], 16)
 
 
 class Silent(WSGIRequestHandler):

@@ -10,22 +10,24 @@ from __future__ import annotations
 
 import asyncio
 import secrets
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 
 from msgspec import structs
 
-from trellis.errors import NetworkError
+from trellis.errors import NetworkError, StateError
 from trellis.live.codec import OutOfPlace
 from trellis.live.frames import Elsewhere, Frame, Join, Refused, Welcome
 from trellis.live.frames import Roster as Tell
+from trellis.live.naming import kind, named, overlay_of, remedy
 from trellis.live.net import Net
-from trellis.live.node import Host
 from trellis.live.peers import DIAL_MAX, PAUSE_LEAST, PAUSE_MOST
 from trellis.live.places import MEMBERS_MAX, WHOLE, Member
 from trellis.live.roster import HOPS_MAX, Roster, later
 from trellis.live.state import State
 from trellis.live.tls import Identity
 from trellis.live.transport import Link
+from trellis.protocols import MESH
+from trellis.words import NodeId
 
 JOIN_MAX = 10.0  # seconds for an answer
 ASKS_MAX = 4 * HOPS_MAX  # questions that begin at one door
@@ -65,15 +67,19 @@ class Question:
 class Newcomer:
     """A node that wants a place."""
 
-    def __init__(self, net: Net, tls: Identity | None, state: State, address: str) -> None:
+    def __init__(self, net: Net, tls: Identity | None, state: State, address: str, overlay: str = MESH) -> None:
         self.net = net
         self.tls = tls
         self.state = state
         self.address = address  # where others will reach it
+        self.overlay = overlay  # of the cluster that it wants, or begins
 
     async def begin(self, join: str | None) -> tuple[Roster, Welcome | None]:
         """My own place again, a new one, or the first of a new cluster; and the welcome, if somebody let me in."""
         name, mine = self.state.name, self.state.identity()
+        if mine is not None and overlay_of(mine.cluster) != self.overlay:
+            its = overlay_of(mine.cluster)
+            raise StateError(f"{self.state.label}: it is of a cluster with {kind(its)}; {remedy(its)}")
         doors = [join] if join else [m.address for m in self.state.members() if not m.left] if mine else []
         welcome = await self.knock(doors)
         if welcome is not None:
@@ -83,7 +89,7 @@ class Newcomer:
         elif mine is not None:
             cluster, place, incarnation, lot = mine.cluster, mine.place, mine.incarnation, mine.lot
         else:
-            cluster, place, incarnation, lot = secrets.token_hex(8), 0, 0, WHOLE
+            cluster, place, incarnation, lot = named(self.overlay, secrets.token_hex(8)), 0, 0, WHOLE
         self.state.settle(cluster, place, incarnation, lot)
         me = Member(place, incarnation, self.address, name, False, lot)
         roster = Roster(cluster, me, self.state.keep, self.state.vacancies(), self.state.lasting)
@@ -95,7 +101,9 @@ class Newcomer:
     async def knock(self, doors: Iterable[str]) -> Welcome | None:
         """Ask at one door after the other. None when I come back and nobody is there, or when there is no door."""
         mine = self.state.identity()
-        join = Join(self.address, mine.cluster, mine.place, mine.incarnation - 1) if mine else Join(self.address, "")
+        join = Join(self.address, named(self.overlay))
+        if mine:
+            join = Join(self.address, mine.cluster, mine.place, mine.incarnation - 1)
         trouble: NetworkError | None = None
         for door in doors:
             try:
@@ -147,12 +155,17 @@ class Newcomer:
             link.close("asked and answered")
 
 
-def answer(roster: Roster, host: Host, join: Join, link: Link, tls: Identity | None) -> Welcome | Elsewhere | Refused:
-    """What a member says to a node that wants to be let in."""
+def answer(
+    roster: Roster, live: Collection[NodeId], join: Join, link: Link, tls: Identity | None
+) -> Welcome | Elsewhere | Refused:
+    """What a member says to a node that wants to be let in; `live` are those that it has a link to."""
     if tls is not None and not link.is_node:
         return Refused(f"a client's certificate ({link.peer}): members have a node's")
-    if join.cluster not in ("", roster.cluster):
+    its, wanted = overlay_of(roster.cluster), overlay_of(join.cluster)
+    if wanted != its:
+        return Refused(f"this cluster has {kind(its)}, not {kind(wanted)}; {remedy(its)}")
+    if join.cluster not in (named(its), roster.cluster):
         return Refused(f"this is cluster {roster.cluster!r}, not {join.cluster!r}")
     if join.place >= 0:
-        return roster.readmit(link.peer, join.place, join.incarnation, host.reached)
-    return roster.admit(link.peer, host.reached, join.hops)
+        return roster.readmit(link.peer, join.place, join.incarnation, live)
+    return roster.admit(link.peer, live, join.hops)

@@ -17,7 +17,8 @@ from trellis.errors import LocalProtocolError, StateError
 from trellis.live import joining
 from trellis.live.addresses import check_reachable
 from trellis.live.codec import OutOfPlace
-from trellis.live.frames import Attach, Bye, Carry, Frame, Hand, Hello, Join, Order, Refused, Welcome
+from trellis.live.demand import OnDemand
+from trellis.live.frames import Attach, Bye, Carry, Frame, Hand, Hello, Join, Order, Part, Pulse, Refused, Welcome
 from trellis.live.frames import Roster as Tell
 from trellis.live.net import Net
 from trellis.live.node import Host
@@ -27,6 +28,7 @@ from trellis.live.roster import Roster, forgotten, pieces
 from trellis.live.state import State
 from trellis.live.tls import Identity
 from trellis.live.transport import Link, Owner, Server
+from trellis.protocols import MESH
 from trellis.words import NodeId
 
 log = logging.getLogger("trellis.live")
@@ -38,10 +40,11 @@ LINKS_MAX = 3.0  # seconds for the first links of a newcomer
 class Members:
     """One node among the others. The owner of every link but those of clients."""
 
-    def __init__(self, net: Net, tls: Identity | None, state: State) -> None:
+    def __init__(self, net: Net, tls: Identity | None, state: State, overlay: str = MESH) -> None:
         self.net = net
         self.tls = tls
         self.state = state
+        self.overlay = overlay  # how the members are linked
         self.roster: Roster
         self.host: Host
         self.server: Server | None = None
@@ -60,25 +63,20 @@ class Members:
         """Listen, and get a place."""
         self.server = await self.net.listen(listen, self, self.tls)
         self.address = check_reachable(advertise or self.server.address)
-        self.roster, self.welcome = await joining.Newcomer(self.net, self.tls, self.state, self.address).begin(join)
+        newcomer = joining.Newcomer(self.net, self.tls, self.state, self.address, self.overlay)
+        self.roster, self.welcome = await newcomer.begin(join)
 
     async def link_up(self, host: Host) -> None:
-        """Say who I am to all members, and wait until those who are there have answered.
-
-        Whoever let me in said whom it reaches. If I come back and nobody let me in, others may be coming back as I do.
-        Over its link it also tells of those who came between its welcome and my hello: they are there, too.
-        """
+        """Say who I am to the others, and wait until those who are there have answered."""
         self.host = host
-        self.peers = Peers(self.net, self.tls, self.roster, host, self)
+        kind = Peers if self.overlay == MESH else OnDemand
+        self.peers = kind(self.net, self.tls, self.roster, host, self)
         self.ready = True
-        self.peers.want_all()
-        lost = set(self.peers.wanted) - set(self.welcome.reached) if self.welcome is not None else set()
         try:
             async with asyncio.timeout(LINKS_MAX):
-                for _ in range(2):
-                    await self.peers.reach(set(self.peers.wanted) - lost)
+                await self.peers.begin(self.welcome)
         except TimeoutError:
-            log.info("not reached yet: places %s", sorted(set(self.peers.wanted) - lost - set(host.reached)))
+            log.info("not reached yet: places %s", self.peers.missing())
 
     # From links
 
@@ -87,6 +85,8 @@ class Members:
 
     def received(self, link: Link, frames: list[Frame]) -> None:
         place = self.peers.known.get(link) if self.ready else None
+        if place is not None:
+            self.peers.heard(place, frames)
         for frame in frames:
             if link.reason is not None:  # by one of these: the machines were told that it is over
                 return
@@ -119,7 +119,7 @@ class Members:
                 raise OutOfPlace(f"{type(frame).__name__} from a stranger: say who you are first")
 
     def let_in(self, link: Link, join: Join) -> None:
-        answer = joining.answer(self.roster, self.host, join, link, self.tls)
+        answer = joining.answer(self.roster, self.peers.live(), join, link, self.tls)
         if isinstance(answer, Welcome):
             tell(link, answer.members[:-TOLD_MAX])
             answer = structs.replace(answer, members=answer.members[-TOLD_MAX:])
@@ -138,7 +138,9 @@ class Members:
             case Order():
                 self.ordered(frame)
             case Bye():
-                self.peers.drop(self.peers.wanted[place], f"place {place} says: {frame.reason}", goodbye=True)
+                self.peers.upon_goodbye(place, frame.reason)
+            case Pulse() | Part():
+                self.peers.upon_word(place, frame)
             case _:
                 raise OutOfPlace(f"{type(frame).__name__} from place {place}: members do not say that")
 
@@ -168,7 +170,7 @@ class Members:
             self.state.remember(member for member, _ in news.values())
         except StateError as error:
             log.warning("%s", error)
-        for link in self.peers.known:
+        for link in self.peers.open_links():
             told = tuple(member for member, teller in news.values() if teller is not link)
             tell(link, told)
 
@@ -177,14 +179,14 @@ class Members:
         self.check_gone(place)
         await self.peers.find(place)
         self.check_gone(place)  # and it may have left meanwhile
-        if not self.host.holds_dead(place):
+        if not self.peers.unreachable(place):
             raise LocalProtocolError(f"place {place}: others may still reach it; try again in some seconds")
         news = self.roster.forget(place)
         self.state.remember(news)
         self.spread_news(news)
 
     def check_gone(self, place: NodeId) -> None:
-        refusal = self.roster.not_gone(place, self.host.reached)
+        refusal = self.roster.not_gone(place, self.peers.live())
         if refusal is not None:
             raise LocalProtocolError(refusal.reason)
 
@@ -192,14 +194,15 @@ class Members:
 
     async def leave(self) -> None:
         """Give my place back, and say goodbye."""
+        await self.peers.reach_somebody()
         self.leaving = True
-        heir = self.roster.heir(self.host.reached)
+        heir = self.roster.heir(self.peers.live())
         handed = self.roster.leave()
         self.state.leave()
         if heir is not None and (link := self.peers.link_to(heir.place)) is not None:
             for piece in pieces(handed):
                 link.send(Hand(piece))
-        for link in list(self.peers.known):
+        for link in self.peers.open_links():
             link.send(Tell((self.roster.mine,)))
         self.close("it leaves")
 

@@ -21,12 +21,13 @@ from trellis.live.clock import Clock, lapse_us
 from trellis.live.codec import OutOfPlace
 from trellis.live.flushing import Flushing
 from trellis.live.keeping import Keeping
+from trellis.live.links import LINKS
 from trellis.live.places import PLACES
 from trellis.live.state import State
 from trellis.live.tally import Tally
 from trellis.machine import Machine, Place
 from trellis.protocols.layers import HELD_MAX
-from trellis.protocols.overlays import damulticast_packets, vcube_packets
+from trellis.protocols.overlays import damulticast_packets, vcube_packets, vine_packets
 from trellis.protocols.parts.detector import Detector
 from trellis.words import BARRIER_MAX, Message, MessageId, NodeId, Packet, Topic
 
@@ -37,9 +38,14 @@ DETECTOR = "detector"
 OPTIONS = {  # of the overlays; times in microseconds
     "vcube": {"window": 128, "batch": 4096, "repair": 250_000, "keep": 100_000},
     "damulticast": {"period": 200_000, "keep": 100_000},
+    "vitis": {"period": 500_000, "keep": 100_000},
 }
 
-STACKS = frozenset("/".join(protocols.live_stack(order)) for order in protocols.LIVE_ORDERS)
+WORDS = {
+    "vcube": vcube_packets,
+    "damulticast": damulticast_packets,
+    "vitis": vine_packets,
+}  # the packets of each overlay
 
 AT_DESKS = {"desks": 3, "copies": 3, "grows": 1, "retry": 250_000, "lease": 60_000_000}
 ORDERING_OPTIONS = {"total": AT_DESKS, "total-causal": AT_DESKS}
@@ -71,7 +77,7 @@ class Application(Protocol):
 
 
 class Host:
-    """All machines of one node: the detector, and one stack for each order in use."""
+    """All machines of one node: one stack for each order in use, and the detector if every two members are linked."""
 
     def __init__(
         self,
@@ -82,10 +88,16 @@ class Host:
         application: Application,
         state: State | None = None,
         hasty: Mapping[str, int] = WAIT,
+        linked: str = protocols.MESH,
+        links: int = LINKS,
     ) -> None:
         pristine = state is None or state.pristine
         self.place = Place(place, PLACES, incarnation, alone=True, pristine=pristine, barrier_max=BARRIER_MAX)
         self.hasty = hasty
+        self.linked = linked  # how the members are
+        self.links = links  # of this one at most, if they are made on demand
+        stacks = (protocols.live_stack(order, linked) for order in protocols.live_orders(linked))
+        self.stacks = frozenset(f"{overlay}/{ordering}" for overlay, ordering in stacks)  # that there can be
         self.keeping = Keeping(state, application.unrecorded) if state is not None else None
         self.clock = clock
         self.journal = journal
@@ -95,16 +107,18 @@ class Host:
         self.loop = asyncio.get_running_loop()
         self.post: Post = lambda *_: None  # by whoever has the links
         self.accuse: Callable[[NodeId], None] = lambda _: None
-        self.reached: dict[NodeId, int] = {}  # whom we have a link to -> its incarnation
+        self.reached: dict[NodeId, int] = {}  # who is there, as the machines were told -> its incarnation
         self.timers: dict[tuple[str, str], asyncio.TimerHandle] = {}
-        self.machines: dict[str, Machine] = {DETECTOR: Detector(self.place)}
+        self.machines: dict[str, Machine] = {DETECTOR: Detector(self.place)} if linked == protocols.MESH else {}
 
     def stack(self, order: str) -> str:
         """The name of the machine that keeps this order. It is made when it is first asked for."""
-        overlay, ordering = protocols.live_stack(order)
+        overlay, ordering = protocols.live_stack(order, self.linked)
         name = f"{overlay}/{ordering}"
         if name not in self.machines:
             options = OPTIONS[overlay] | ORDERING_OPTIONS.get(ordering, {})
+            if "table" in protocols.LAYERED[overlay].options:
+                options |= {"table": self.links // 2}
             if ordering in protocols.MANNERS:
                 options |= self.hasty
             self.machines[name] = protocols.build(overlay, ordering, self.place, options)
@@ -121,7 +135,7 @@ class Host:
 
     def holds_dead(self, node: NodeId) -> bool:
         """Whether nobody reaches a node any more, as far as one has heard."""
-        detector = self.machines[DETECTOR]
+        detector = self.machines.get(DETECTOR)
         return isinstance(detector, Detector) and detector.holds_dead(node)
 
     def feed(self, name: str, event: Event) -> None:
@@ -132,11 +146,11 @@ class Host:
         """A packet came over a link. A stack that nobody here uses yet must answer, too: every node has a say."""
         self.clock.hear(at)
         if name not in self.machines:
-            if name not in STACKS:
+            if name not in self.stacks:
                 raise OutOfPlace(f"stack {name!r}: this node has no such machine")
             self.stack(name)
         if packet.messages:
-            words = damulticast_packets if name.startswith("damulticast/") else vcube_packets
+            words = WORDS.get(name.partition("/")[0], vcube_packets)
             if type(packet) not in words.WIRE:  # before it is recorded: nothing would come of it
                 raise OutOfPlace(f"{packet.kind} for stack {name!r}: it has no such packet")
             words.check(packet)

@@ -1,4 +1,4 @@
-"""Links to other members: who dials whom, who is reached.
+"""Links to other members: who dials whom, who is reached. Every two members are linked here; otherwise in demand.py.
 
 Promises: between two members there is one link at a time, and the machines hear `Restore` before anything comes over it
           and `Suspect` after it broke, before the next one. Who is lost is dialled again, with growing pauses, until it
@@ -10,12 +10,13 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections import deque
 from collections.abc import Collection, Sequence
 
 from trellis.effects import Send
 from trellis.errors import NetworkError
 from trellis.live.codec import OutOfPlace
-from trellis.live.frames import VERSION, Bye, Carry, Hello, Refused, said
+from trellis.live.frames import VERSION, Bye, Carry, Frame, Hello, Part, Pulse, Refused, Welcome, said
 from trellis.live.frames import Roster as Tell
 from trellis.live.net import Net
 from trellis.live.node import Host
@@ -45,6 +46,16 @@ class Peer:
         self.place = place
         self.link: Link | None = None
         self.dialling: asyncio.Task[None] | None = None
+        # The rest is for links on demand (demand.py).
+        self.waiting: deque[Carry] = deque()  # what the machines have to say, until there is a link
+        self.waiting_bytes = 0
+        self.parting = ""  # ASKED or ANSWERED while its link is being let go
+        self.kept = False  # the other end wants the link though nothing is said
+        self.differs = False  # when it was last heard from, it knew other members than I
+        self.suspected = False  # as the machines were told last
+        self.stood = self.heard = self.used = 0.0  # when its link came to stand, anything came, machines last spoke
+        self.not_before = 0.0  # when it may be dialled again
+        self.told = 0.0  # when it was told of all members that I know
 
 
 class Greeting:
@@ -73,11 +84,27 @@ class Peers:
         self.greetings: dict[Link, Greeting] = {}
         self.parting: list[asyncio.Future[None]] = []  # links on their way out
         self.changed = asyncio.Event()  # somebody is reached, or will not be
+        self.lost: set[NodeId] = set()  # whom a newcomer need not wait for
         self.closed = False
         host.post = self.post
         host.accuse = self.accuse
 
     # Who should be reached
+
+    async def begin(self, welcome: Welcome | None) -> None:
+        """Say who I am to all members, and wait until those who are there have answered.
+
+        Whoever let me in said whom it reaches. If I come back and nobody let me in, others may be coming back as I do.
+        Over its link it also tells of those who came between its welcome and my hello: they are there, too.
+        """
+        self.want_all()
+        self.lost = set(self.wanted) - set(welcome.reached) if welcome is not None else set()
+        for _ in range(2):
+            await self.reach(set(self.wanted) - self.lost)
+
+    def missing(self) -> list[NodeId]:
+        """Whom I should have reached by now."""
+        return sorted(set(self.wanted) - self.lost - set(self.host.reached))
 
     def want(self, member: Member) -> None:
         """A member that I should have a link to, unless it has left. The lower place dials."""
@@ -86,7 +113,7 @@ class Peers:
         if member.left:
             self.changed.set()
             return
-        peer = self.wanted.setdefault(member.place, Peer(member.place))
+        peer = self.peer(member.place)
         if peer.link is None and self.roster.me < member.place:
             self.begin_dialling(peer)
 
@@ -149,7 +176,7 @@ class Peers:
         """One more attempt, whoever of us should dial."""
         if place not in self.host.reached:
             try:
-                await self.dial_once(self.wanted.setdefault(place, Peer(place)), self.roster.members[place])
+                await self.dial_once(self.peer(place), self.roster.members[place])
             except (NetworkError, TimeoutError) as error:
                 log.debug("place %d: %s", place, error)
 
@@ -173,11 +200,11 @@ class Peers:
         mine = self.greetings.pop(link, None)
         if mine is not None:
             mine.end()
-        self.check_only_link(mine, hello.place)
+        self.check_only_link(mine, hello.place, hello.incarnation)
         news = self.roster.greet(hello.place, hello.incarnation, hello.address, link.peer)
         if isinstance(news, Refused):
             raise OutOfPlace(news.reason)
-        peer = self.wanted.setdefault(hello.place, Peer(hello.place))
+        peer = self.peer(hello.place)
         if peer.link is not None:
             if mine is not None and peer.link.reason is None and self.roster.me > hello.place:
                 raise OutOfPlace(f"place {hello.place}: there is a link already")
@@ -190,12 +217,17 @@ class Peers:
         self.known[link] = hello.place
         link.before_write = self.host.secure
         link.shortener = Shortener(spent=self.host.tally.stamps)
-        tell(link, self.roster.all_news())
-        self.host.restore(hello.place, hello.incarnation)
+        self.host.tally.links_most = max(self.host.tally.links_most, len(self.known))
+        self.stand(peer, link, hello.incarnation)
         self.changed.set()
         return news
 
-    def check_only_link(self, mine: Greeting | None, place: NodeId) -> None:
+    def stand(self, peer: Peer, link: Link, incarnation: int) -> None:
+        """There is a link to it now."""
+        tell(link, self.roster.all_news())
+        self.host.restore(peer.place, incarnation)
+
+    def check_only_link(self, mine: Greeting | None, place: NodeId, incarnation: int) -> None:
         """Of two links that cross, the one stands that the lower place dialled."""
         if mine is not None and mine.place != place:
             raise OutOfPlace(f"place {place} answers where {mine.place} was dialled")
@@ -222,6 +254,16 @@ class Peers:
             self.host.suspect(peer.place)
             self.want(self.roster.members[peer.place])
 
+    def upon_goodbye(self, place: NodeId, reason: str) -> None:
+        self.drop(self.wanted[place], f"place {place} says: {reason}", goodbye=True)
+
+    def upon_word(self, place: NodeId, frame: Pulse | Part) -> None:
+        """What a member says of the link itself."""
+        raise OutOfPlace(f"{type(frame).__name__} from place {place}: every two members of this cluster are linked")
+
+    def heard(self, place: NodeId, frames: Sequence[Frame]) -> None:
+        """Something came from a member."""
+
     def accuse(self, node: NodeId) -> None:
         peer = self.wanted.get(node)
         if peer is not None and peer.link is not None:
@@ -232,6 +274,27 @@ class Peers:
         peer = self.wanted.get(what.to)
         if peer is not None and peer.link is not None:
             peer.link.send(Carry(stack, at, what.packet), what.can_wait)
+
+    def peer(self, place: NodeId) -> Peer:
+        found = self.wanted.get(place)
+        if found is None:
+            found = self.wanted[place] = Peer(place)
+        return found
+
+    def live(self) -> Collection[NodeId]:
+        """To whom a link stands."""
+        return self.host.reached
+
+    def open_links(self) -> list[Link]:
+        """Over which news can be told."""
+        return list(self.known)
+
+    def unreachable(self, place: NodeId) -> bool:
+        """Whether nobody reaches a member any more, as far as can be known."""
+        return self.host.holds_dead(place)
+
+    async def reach_somebody(self) -> None:
+        """Before I leave: somebody must hear of it, if anybody is there."""
 
     def link_to(self, place: NodeId) -> Link | None:
         peer = self.wanted.get(place)

@@ -13,6 +13,7 @@ Assumes:  a data directory is one node's: never run twice at once (state.py lock
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Sequence
+from hashlib import blake2b
 from typing import TypeVar
 
 import msgspec
@@ -71,6 +72,7 @@ class Roster:
         self.said = mine  # who I am, whatever others say of my place
         self.members: dict[NodeId, Member] = {mine.place: mine}
         self.vacancies = {vacancy.place: vacancy for vacancy in vacancies}  # handed to me
+        self.summed = ""  # the checksum of the members, while it is right
         self.promised: dict[NodeId, tuple[str, Lot]] = {}  # places that I gave out in this life, and to which name
 
     @property
@@ -93,6 +95,16 @@ class Roster:
         """For a new link or a joiner: all that I know."""
         return tuple(self.members[place] for place in sorted(self.members))
 
+    def sum(self) -> str:
+        """The same at two members that know the same."""
+        if not self.summed:
+            self.summed = blake2b(msgspec.msgpack.encode(self.all_news()), digest_size=8).hexdigest()
+        return self.summed
+
+    def put(self, member: Member) -> None:
+        self.members[member.place] = member
+        self.summed = ""
+
     def hear(self, members: Iterable[Member]) -> list[Member]:
         """What of this is new to me, to be told on to everybody but the teller."""
         news = []
@@ -102,7 +114,7 @@ class Roster:
                 continue  # a bound on memory; places are given out without this table
             now = member if known is None else merged(known, member)
             if now != known:
-                self.members[member.place] = now
+                self.put(now)
                 news.append(now)
         return news
 
@@ -181,7 +193,7 @@ class Roster:
         refusal = self.refuse_unless_kept(kept, [])
         if refusal is not None:
             return refusal
-        self.members[self.me] = msgspec.structs.replace(self.mine, lot=kept)
+        self.put(msgspec.structs.replace(self.mine, lot=kept))
         return self.welcome(lot.next, 0, given, name, live)
 
     def refuse_unless_kept(self, lot: Lot, changed: Iterable[Vacancy]) -> Refused | None:
@@ -231,7 +243,7 @@ class Roster:
         """
         mine = self.mine
         handed = (Vacancy(self.me, mine.incarnation, mine.lot), *(v for v in self.vacancies.values() if v.open))
-        self.members[self.me] = msgspec.structs.replace(mine, left=True)
+        self.put(msgspec.structs.replace(mine, left=True))
         self.vacancies = {}
         return handed
 

@@ -16,6 +16,10 @@ def report(node: Node) -> dict[str, Any]:
         "incarnation": node.incarnation,
         "address": node.address,
         "cluster": members.roster.cluster,
+        "overlay": node.overlay,
+        "links": len(members.peers.known),
+        "links_most": host.tally.links_most,
+        "waiting_dropped": host.tally.dropped,
         "members": [
             {
                 "place": member.place,
@@ -23,6 +27,7 @@ def report(node: Node) -> dict[str, Any]:
                 "address": member.address,
                 "name": member.name,
                 "reached": member.place in host.reached or member.place == node.place,
+                "linked": members.peers.link_to(member.place) is not None or member.place == node.place,
                 "queued_bytes": queued(node, member.place),
             }
             for member in members.roster.present()

@@ -22,6 +22,7 @@ from trellis.errors import LocalProtocolError
 from trellis.live import api, client, subscription
 from trellis.live.bus import ORDER, Topics, chosen
 from trellis.live.subscription import Batch, Event, Gap, rest
+from trellis.protocols import MESH
 from trellis.words import NodeId, Topic
 
 T = TypeVar("T")
@@ -173,7 +174,7 @@ class Bus:
 
     def subscribe(self, topics: Topics, order: str = ORDER, timeout: float | None = None) -> Subscription:
         background = self.running()
-        wanted = chosen(topics, order)  # here: whatever makes them may block
+        wanted = chosen(topics, order, self.inner.overlay)  # here: whatever makes them may block
         return Subscription(background, background.call(self.inner.subscribe(wanted, order), timeout))
 
     def unsubscribe(self, topic: Topic, timeout: float | None = None) -> None:
@@ -234,9 +235,10 @@ class Node(Bus):
         advertise: str | None = None,
         hasty_buffer: int = 0,
         hasty_ttl_ms: int = 0,
+        overlay: str = MESH,
     ) -> None:
         hasty = (hasty_buffer, hasty_ttl_ms)
-        self.inner = api.Node(listen, join, data, keys, name, plaintext, trace, advertise, *hasty)
+        self.inner = api.Node(listen, join, data, keys, name, plaintext, trace, advertise, *hasty, overlay)
 
 
 class Client(Bus):

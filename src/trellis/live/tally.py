@@ -6,13 +6,15 @@ from trellis.protocols.parts.deltas import Spent
 
 
 class Tally:
-    """Messages, but for the last three."""
+    """Messages, but for links and what belongs to them."""
 
     __slots__ = (
         "delivered",
+        "dropped",
         "lacking",
         "late",
         "left_out",
+        "links_most",
         "published",
         "restores",
         "settled",
@@ -29,4 +31,6 @@ class Tally:
         self.left_out = 0  # by a reader that was too slow
         self.suspicions = 0  # links lost without a goodbye
         self.restores = 0  # links that came to stand
+        self.links_most = 0  # links to members at one time
+        self.dropped = 0  # packets to members without a link, for which there was no room or no hope
         self.stamps = Spent()  # bytes of timestamps that left on links to members

@@ -63,6 +63,7 @@ class Link(asyncio.Protocol):
         self.peer = ""  # the name in its certificate
         self.is_node = True  # its certificate is a node's; False for a client's
         self.reason: str | None = None  # why it ended
+        self.quiet = False  # its end is nothing to tell of
         self.loop = asyncio.get_running_loop()
         self.ready: asyncio.Future[None] = self.loop.create_future()  # opened, or ended before that
         self.open = False
@@ -276,7 +277,8 @@ class Link(asyncio.Protocol):
             return
         self.reason = reason
         way = "to" if self.dialled else "from"
-        self.closings.say(f"link {way} {self.address}{self.peer and f' ({self.peer})'} closed: {reason}")
+        line = f"link {way} {self.address}{self.peer and f' ({self.peer})'} closed: {reason}"
+        self.closings.say(line, quiet=self.quiet)
         self.leave_door()
         for handle in (self.expiry, self.gathering):
             if handle is not None:

@@ -85,6 +85,11 @@ LIVE_ORDERS = (
     "damulticast/causal",
 )
 
+# How the members of a live cluster are linked: each to every other; or, by the name of an overlay whose machines talk
+# to few (`links_on_demand`), as those need it. Then there are these orders, over that overlay.
+MESH = "mesh"
+ORDERS_ON_DEMAND = ("unordered", "fifo", "causal")
+
 # Printed algorithms whose overlay and order cannot be taken apart: they bring their own orders.
 WHOLE: dict[str, type[VCubePrinted]] = {
     "vcube-printed": VCubePrinted,
@@ -102,10 +107,50 @@ def build(overlay: str, ordering: str, place: Place, options: Mapping[str, int] 
     return stack
 
 
-def live_stack(order: str) -> tuple[str, str]:
-    """The overlay and the ordering that stand for one of LIVE_ORDERS."""
+def live_stack(order: str, linked: str = MESH) -> tuple[str, str]:
+    """The overlay and the ordering that stand for one of the orders of a cluster."""
     overlay, _, ordering = order.rpartition("/")
-    return overlay or LIVE_OVERLAY, ordering
+    return overlay or (LIVE_OVERLAY if linked == MESH else linked), ordering
+
+
+def live_orders(linked: str = MESH) -> tuple[str, ...]:
+    """What a program may ask a node for, in a cluster that is linked so."""
+    if linked == MESH:
+        return LIVE_ORDERS
+    gives = LAYERED[linked].gives
+    return tuple(order for order in ORDERS_ON_DEMAND if ORDERINGS[order].needs <= gives)
+
+
+def live_order(order: str, linked: str = MESH) -> str:
+    """An order by the one name that it goes by: where there is one overlay only, it need not be said."""
+    return order if linked == MESH else order.removeprefix(f"{linked}/")
+
+
+def on_demand() -> list[str]:
+    """Overlays over which a cluster can do with links on demand."""
+    return [name for name, kind in LAYERED.items() if kind.links_on_demand]
+
+
+def check_linked(linked: str) -> None:
+    """Whether a cluster can be linked so."""
+    able = [MESH, *on_demand()]
+    if linked not in able:
+        raise LocalProtocolError(f"overlay {linked!r}: no cluster can be linked so; there is {', '.join(able)}")
+
+
+def check_live_order(order: str, linked: str = MESH) -> None:
+    """Whether a cluster that is linked so has an order."""
+    known = live_orders(linked)
+    if live_order(order, linked) in known:
+        return
+    overlay = order.rpartition("/")[0]
+    if linked == MESH and overlay in on_demand():
+        why = f"it needs a cluster that was started with --overlay {overlay}; this one has"
+    elif linked != MESH and order in LIVE_ORDERS:
+        why = f"it needs a link between every two members, and here (overlay {linked!r}) links are made on demand; use"
+    else:
+        why = "no such order; there are"
+    raise LocalProtocolError(f"order {order!r}: {why} {', '.join(known)}")
 
 
 def kept_by(ordering: str, given: Mapping[str, int]) -> type[Ordering]:

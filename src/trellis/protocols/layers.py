@@ -79,6 +79,7 @@ class Overlay(Machine):
     fifo_links: ClassVar[bool] = False  # whether it relies on packets that do not overtake each other on a link
     settles: ClassVar[int] = 0  # if it acts in rounds for ever: after how many without anything new all have everything
     lossy: ClassVar[bool] = False  # whether it makes do with packets that may be lost, one by one
+    links_on_demand: ClassVar[bool] = False  # whether it talks to few, so that no link need stand between any two nodes
     options: ClassVar[dict[str, int]] = {}  # what a scenario may set under [stack], with the default
 
     def __init__(self, place: Place) -> None:

@@ -22,7 +22,7 @@ from trellis.protocols.parts.gateways import Election, Proposals, Told
 from trellis.protocols.parts.neighbours import FRIEND, RING, SHORTCUT
 from trellis.protocols.parts.profiles import Profile
 from trellis.protocols.parts.relays import Asks, asks_by_hop
-from trellis.protocols.parts.ring import clockwise, closest, distance, of_node, of_topic
+from trellis.protocols.parts.ring import SIZE, clockwise, closest, distance, of_node, of_topic
 from trellis.words import NodeId, Topic
 
 LIKED_MAX = 256  # nodes whose utility is remembered
@@ -38,6 +38,8 @@ class Routed(Vine):
                 f"stack.table = {table} with k = {k}: the ring takes 2 links; at least {2 + k} are needed"
             )
         super().__init__(place, table, limit, repair, period, keep)
+        self.k = k
+        self.believed = place.size  # how many nodes there are
         self.shortcuts = small_world.distances(place.seed, place.me, k, place.size)
         self.hops: dict[Topic, NodeId | None] = {}  # where a lookup goes on, for the neighbours of now
         self.hops_for = -1
@@ -51,16 +53,35 @@ class Routed(Vine):
         seed, here = self.place.seed, self.here
         around = sorted([(clockwise(here, of_node(seed, node)), node) for node in candidates])
         chosen: Chosen = {}
+        if self.place.alone and len(around) > 1:
+            self.count(around[0][0], SIZE - around[-1][0])
         for _, node in (around.pop(0), around.pop()) if len(around) > 1 else around:
             chosen[node] = (RING, candidates.pop(node))
         for node in self.neighbours.full:
             candidates.pop(node, None)
         around = [one for one in around if one[1] in candidates]
+        known = self.neighbours.known
+        kept = [one for one in around if (mine := known.get(one[1])) is not None and mine.mine == SHORTCUT]
         for far in self.shortcuts:
-            if around:
-                _, node = around.pop(closest(around, far))
-                chosen[node] = (SHORTCUT, candidates.pop(node))
+            if not around:
+                break
+            one = small_world.near_enough(kept, far)
+            if one is None:
+                one = around[closest(around, far)]
+            if one in kept:
+                kept.remove(one)
+            around.remove(one)
+            chosen[one[1]] = (SHORTCUT, candidates.pop(one[1]))
         return chosen
+
+    def count(self, before: int, after: int) -> None:
+        """How many nodes there are, from the gaps at both sides of me (Symphony section 3.4); if I was told at the
+        beginning, I need not guess. It matters only if I was far from the truth.
+        """
+        found = max(2, 2 * SIZE // (before + after))
+        if not self.believed // 4 <= found <= 4 * self.believed:
+            self.believed = found
+            self.shortcuts = small_world.distances(self.place.seed, self.me, self.k, found)
 
     # Relay paths
 
@@ -156,6 +177,7 @@ class Vitis(Routed):
 
     promise = "all who take a topic get its messages, over a bounded number of links, by few who do not take it"
     source = "Vitis (Rahimian et al. 2011), with a digest exchange beyond it"
+    links_on_demand = True
     options: ClassVar[dict[str, int]] = {"k": 1, "d": 5, **Vine.options}
 
     def __init__(

@@ -3,14 +3,23 @@
 Source:   Manku, Bawa, Raghavan, *Symphony* (2003), section 3.1: a node has links over distances x drawn with density
           1 / (x ln n) from [1/n, 1]; with k of them a greedy lookup takes O(log^2 n / k) steps.
 Departs:  the distances are drawn once for each node. Vitis writes RANDOM-DISTANCE at each choice (Algorithm 4, line 8);
-          drawn anew each time, a link would change in every round, and every relay path over it.
+          drawn anew each time, a link would change in every round, and every relay path over it. For the same reason
+          a link that goes nearly as far as it should is kept, though a better one may be known by now.
 """
 
 from __future__ import annotations
 
 from trellis import draw
-from trellis.protocols.parts.ring import MASK, SIZE
+from trellis.protocols.parts.ring import MASK, SIZE, Point, distance
 from trellis.words import NodeId
+
+SLACK = 4  # a link may be off by a quarter of the distance
+
+
+def near_enough(links: list[tuple[Point, NodeId]], far: int) -> tuple[Point, NodeId] | None:
+    """The best of these links, by how far they go, if it is good enough for a distance."""
+    best = min(links, key=lambda link: distance(link[0], far), default=None)
+    return best if best is not None and distance(best[0], far) <= far // SLACK else None
 
 
 def distances(seed: int, node: NodeId, count: int, size: int) -> tuple[int, ...]:

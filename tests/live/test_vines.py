@@ -1,0 +1,69 @@
+"""Vitis among processes over mTLS: hundreds of topics each, few connections, some are killed, and nothing is lost."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+from stage import Actor, Stage, all_of
+
+SIZE, LINKS = 24, 10
+BUCKETS, BUCKET = 8, 100  # topics in all: 800; a node takes those of two buckets, so each has six who take it
+AFTER = 3  # a temporary partner or two, and a hello
+SPEAKERS = (0, 5, 10, 15, 20)  # none of whom is killed
+KILLED = (3, 12, 21)
+
+
+def topics_of(number: int) -> list[str]:
+    buckets = (number % BUCKETS, (number // 2 + 3) % BUCKETS)
+    both = dict.fromkeys((*buckets, (buckets[0] + 4) % BUCKETS) if buckets[0] == buckets[1] else buckets)
+    return [f"b{bucket}-{n}" for bucket in list(both)[:2] for n in range(BUCKET)]
+
+
+async def publish(actors: list[Actor], speakers: tuple[int, ...], each: int) -> dict[str, int]:
+    """Every speaker on some of its topics; how many messages each of those got."""
+    said: dict[str, int] = {}
+    for number in speakers:
+        for topic in topics_of(number)[::25]:
+            said[topic] = said.get(topic, 0) + each
+    await all_of(
+        actors[number].do("publish", topics=topics_of(number)[::25], count=8 * each, rate=400) for number in speakers
+    )
+    return said
+
+
+async def heard(actors: list[Actor], living: list[int], said: dict[str, int]) -> None:
+    """When everybody who takes a topic has all that was said on it."""
+    for topic, count in said.items():
+        for number in living:
+            if topic in topics_of(number):
+                found = await actors[number].do("heard", topic=topic, count=count)
+                assert found == {"delivered": count, "gaps": 0}, (number, topic, found)
+
+
+def test_24_processes_with_200_topics_each_heal_over_a_bounded_number_of_connections(tmp_path: Path) -> None:
+    async def story() -> None:
+        async with Stage(tmp_path, tls=True, overlay="vitis", links=LINKS) as stage:
+            actors = await stage.start(SIZE)
+            await all_of(
+                actor.do("subscribe_all", patience=120, topics=topics_of(number)) for number, actor in enumerate(actors)
+            )
+            said = await publish(actors, SPEAKERS, 4)
+            everybody = list(range(SIZE))
+            await heard(actors, everybody, said)
+            for number in KILLED:
+                await actors[number].kill()
+            living = [number for number in everybody if number not in KILLED]
+            for topic, count in (await publish(actors, SPEAKERS, 4)).items():  # while they heal
+                said[topic] += count
+            await heard(actors, living, said)
+            for topic, count in (await publish(actors, SPEAKERS, 4)).items():
+                said[topic] += count
+            await heard(actors, living, said)
+            reports = [await actors[number].do("status") for number in living]
+            assert max(report["links"] for report in reports) <= LINKS + AFTER, [r["links"] for r in reports]
+            assert min(report["links"] for report in reports) >= 2
+            found = await stage.hold_clean()
+            assert found.gaps == 0
+
+    asyncio.run(story())
