@@ -158,7 +158,10 @@ class Vine(Topics):
     def exchange_sample(self) -> None:
         partner = self.sampling.partner(self.round)
         if partner is not None:
-            self.send(partner, Sample(self.id_of(EVERY), self.sampling.shown(self.profile, self.round), False))
+            self.send(partner, Sample(self.id_of(EVERY), self.view(), False))
+
+    def view(self) -> tuple[Contact, ...]:
+        return tman.fitting(self.place, self.round, self.sampling.shown(self.profile, self.round))
 
     def exchange_table(self) -> None:
         """Algorithm 2; at the very beginning there is nobody in the table, so somebody of the sample."""
@@ -241,12 +244,11 @@ class Vine(Topics):
 
     def upon_meet(self, packet: Meet) -> None:
         """For overlays with relays."""
-        raise UnexpectedEvent(self, packet)
+        raise RemoteProtocolError(f"{packet.kind} for node {packet.gateway}: this overlay has no gateways")
 
     def upon_sample(self, sender: NodeId, packet: Sample) -> None:
         if not packet.reply:
-            mine = self.sampling.shown(self.profile, self.round)
-            self.send(sender, Sample(self.id_of(EVERY), mine, True))
+            self.send(sender, Sample(self.id_of(EVERY), self.view(), True))
         self.sampling.take(packet.contacts, self.round)
 
     def upon_swap(self, sender: NodeId, packet: Swap) -> None:

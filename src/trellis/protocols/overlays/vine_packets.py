@@ -5,6 +5,7 @@ Assumes:  `id.topic` is the topic that a packet is about, or EVERY; a tag is for
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Annotated, ClassVar
 
 from msgspec import Meta
@@ -13,8 +14,8 @@ from trellis.errors import RemoteProtocolError
 from trellis.protocols.parts.gateways import Proposals
 from trellis.protocols.parts.neighbours import RING
 from trellis.protocols.parts.portions import TOPICS_MAX, Vectors
+from trellis.protocols.parts.profiles import NAMES_MAX, Contact, Profile, size_of_names
 from trellis.protocols.parts.profiles import TOPICS_MAX as PROFILE_MAX
-from trellis.protocols.parts.profiles import Contact, Profile
 from trellis.protocols.parts.tman import CONTACTS_MAX
 from trellis.words import EXACT, Message, NodeId, Packet, Topic
 
@@ -149,6 +150,12 @@ class Bring(Packet, frozen=True, gc=False, tag="NE"):
 
 def check(packet: Packet) -> None:
     """What a packet promises beyond the ranges of its fields. For hosts whose peers may send anything."""
+    if isinstance(packet, Sample | Swap):
+        for contact in packet.contacts:
+            check_names(packet, contact.profile.topics)
+    if isinstance(packet, Beat):
+        for topics in (packet.profile.topics, packet.proposals, [topic for topic, _ in packet.asks]):
+            check_names(packet, topics)
     if isinstance(packet, Pulled | Bring):
         for message in packet.messages:
             if message.id.seq < 1 or message.last >= EXACT:
@@ -157,6 +164,11 @@ def check(packet: Packet) -> None:
         raise RemoteProtocolError(f"{packet.kind} of {packet.id}")
     if isinstance(packet, Pulled) and packet.messages[0].id != packet.id:
         raise RemoteProtocolError(f"{packet.kind} of {packet.id} with {packet.messages[0].id} in it")
+
+
+def check_names(packet: Packet, topics: Collection[Topic]) -> None:
+    if (size := size_of_names(topics)) > NAMES_MAX:
+        raise RemoteProtocolError(f"{packet.kind} with {len(topics)} topics of {size} bytes; {NAMES_MAX} are allowed")
 
 
 WIRE: tuple[type[Packet], ...] = (

@@ -21,7 +21,9 @@ if TYPE_CHECKING:
 KEPT = 24  # rounds in which a message on its way can be pulled
 AGAIN = 4  # rounds until it is pulled again
 PASSED_MAX = 16_384  # notifications that a node remembers; and messages on their way
+BYTES_MAX = 64 << 20  # of those messages
 SOURCES_MAX = 8
+ASKERS_MAX = 1024
 
 
 class Passage:
@@ -43,6 +45,7 @@ class Spreading:
     def __init__(self, overlay: Topics) -> None:
         self.overlay = overlay
         self.passages: dict[MessageId, Passage] = {}  # the oldest first
+        self.bytes = 0  # of their messages
         self.waiting: dict[MessageId, None] = {}  # those that were not pulled yet
         self.passed: dict[MessageId, None] = {}  # what went through here before that
         self.lately: dict[Topic, int] = {}  # topics of late, with the round
@@ -51,6 +54,8 @@ class Spreading:
         """A message of mine, or one that my cluster has missed."""
         if message.id not in self.passages:
             self.passages[message.id] = Passage(message, self.overlay.round)
+            self.bytes += len(message.payload)
+            self.make_room()
             self.notify(message.id, message.count, ())
 
     def notify(self, id: MessageId, count: int, but: tuple[NodeId, ...]) -> None:
@@ -67,22 +72,27 @@ class Spreading:
             if passage.message is None and len(passage.sources) < SOURCES_MAX and sender not in passage.sources:
                 passage.sources.append(sender)
             return
-        if id in self.passed or not self.overlay.lacks(id) or id.origin == self.overlay.origin:
+        if id in self.passed or id.origin == self.overlay.origin or not self.concerns(id):
             return
         passage = self.passages[id] = Passage(None, self.overlay.round)
         passage.sources.append(sender)
         self.waiting[id] = None
         self.overlay.send(sender, Pull(id))
         self.notify(id, packet.count, (sender,))
-        if len(self.passages) > PASSED_MAX:
-            self.forget(next(iter(self.passages)))
+        self.make_room()
+
+    def concerns(self, id: MessageId) -> bool:
+        """Whether it is for me, or for somebody behind me."""
+        if id.topic in self.overlay.taken:
+            return self.overlay.lacks(id)
+        return self.overlay.carries(id.topic)
 
     def upon_pull(self, sender: NodeId, id: MessageId) -> None:
         passage = self.passages.get(id)
         if passage is None:
             return  # too late: a comparison will bring it
         if passage.message is None:
-            if sender not in passage.askers and len(passage.askers) < PASSED_MAX:
+            if sender not in passage.askers and len(passage.askers) < ASKERS_MAX:
                 passage.askers.append(sender)
         else:
             self.overlay.send(sender, Pulled(id, (passage.message,)))
@@ -95,7 +105,9 @@ class Spreading:
             self.overlay.skip(message)
             return
         passage.message = message
+        self.bytes += len(message.payload)
         self.waiting.pop(packet.id, None)
+        self.make_room()
         if not self.overlay.take(message):
             self.overlay.skip(message)  # I only pass it on
         askers, passage.askers = passage.askers, []
@@ -125,11 +137,16 @@ class Spreading:
         if self.lately and now % KEPT == 0:
             self.lately = {topic: at for topic, at in self.lately.items() if now - at <= 2 * KEPT}
 
+    def make_room(self) -> None:
+        while len(self.passages) > PASSED_MAX or self.bytes > BYTES_MAX:
+            self.forget(next(iter(self.passages)))
+
     def forget(self, id: MessageId) -> None:
         passage = self.passages.pop(id)
         if self.waiting.pop(id, id) is None:
             return  # it never came: it may be told of again
         if passage.message is not None:
+            self.bytes -= len(passage.message.payload)
             self.passed[id] = None
             if len(self.passed) > PASSED_MAX:
                 del self.passed[next(iter(self.passed))]

@@ -23,7 +23,7 @@ from trellis.protocols.layers import Overlay
 from trellis.protocols.overlays.vine_packets import Ask, Found, Lookup, Start
 from trellis.protocols.overlays.vine_repair import Comparison
 from trellis.protocols.overlays.vine_spreading import Spreading
-from trellis.protocols.parts.profiles import Profile, Rates
+from trellis.protocols.parts.profiles import NAMES_MAX, Profile, Rates, size_of_names
 from trellis.words import Message, MessageId, NodeId, Topic, Vector
 
 JOINING, IN, LEAVING = "joining", "in", "leaving"
@@ -35,8 +35,7 @@ LONELY = 24  # rounds in which whoever leaves looks for somebody to leave with w
 PATIENCE = 512  # if somebody is out of reach who may want it
 RETURNS = 64  # rounds in which somebody who came back may be found again
 ASKED = 2  # whom a joiner asks at once
-NAMES_MAX = 1 << 18  # bytes of all topics of a node: so that its profile fits into a packet, with what it proposes
-NAME_MORE = 24  # what each costs besides
+ASKED_MAX = 64  # and in all, as far as it remembers
 
 
 class Taken:
@@ -60,6 +59,7 @@ class Topics(Overlay):
         self.repairs = repairs
         self.taken: dict[Topic, Taken] = {}
         self.brought: dict[Topic, None] = {}  # topics whose messages the layer above takes
+        self.said: dict[Topic, int] = {}  # my last number on each topic, also from earlier subscriptions
         self.rates = Rates(place.topics)
         self.comparison = Comparison(self, keep)
         self.spreading = Spreading(self)
@@ -93,6 +93,10 @@ class Topics(Overlay):
     def carried_for(self, topic: Topic, asker: NodeId) -> NodeId | None:
         """Somebody for whom I carry a topic, but the asker."""
 
+    def carries(self, topic: Topic) -> bool:
+        """Whether I am on a relay path of a topic, for others."""
+        return False
+
     def id_of(self, topic: Topic) -> MessageId:
         """For a packet that is about a topic, not about a message."""
         return MessageId(self.origin, topic, 0)
@@ -122,8 +126,7 @@ class Topics(Overlay):
 
     def join(self, topic: Topic) -> None:
         self.begin_once()
-        size = sum(NAME_MORE + len(name.encode()) for name in (*self.taken, topic))
-        if size > NAMES_MAX:
+        if size_of_names((*self.taken, topic)) > NAMES_MAX:
             raise LocalProtocolError(
                 f"topic {topic!r}: node {self.me} takes {len(self.taken)} topics already, and what it tells others of "
                 f"them must stay below {NAMES_MAX} bytes; leave some, or use more nodes"
@@ -167,7 +170,10 @@ class Topics(Overlay):
 
     def ask(self, topic: Topic, taken: Taken, node: NodeId) -> None:
         if self.round - taken.asked.get(node, -AGAIN) >= AGAIN:
+            taken.asked.pop(node, None)
             taken.asked[node] = self.round
+            if len(taken.asked) > ASKED_MAX:
+                del taken.asked[next(iter(taken.asked))]
             self.send(node, Ask(self.id_of(topic)))
 
     def upon_ask(self, sender: NodeId, packet: Ask) -> None:
@@ -197,8 +203,11 @@ class Topics(Overlay):
             self.look(topic)
 
     def begin(self, topic: Topic, taken: Taken, cut: Vector) -> None:
-        """I know from where on I get everything."""
+        """I know from where on I get everything; and from where on I speak, even if nobody told me of it."""
+        if topic in self.said:
+            cut = {**cut, self.origin: max(self.said[topic], cut.get(self.origin, 0))}
         taken.phase, taken.since, taken.nobody = IN, self.round, 0
+        taken.asked.clear()
         self.comparison.begin(topic, cut)
         self.bring(topic)
         if topic in self.brought:
@@ -216,6 +225,7 @@ class Topics(Overlay):
 
     def spread(self, message: Message) -> None:
         self.begin_once()
+        self.said[message.id.topic] = message.last
         self.taken[message.id.topic].unheld.append(message)
         self.comparison.add(message)
         self.spreading.begin(message)

@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from typing import ClassVar
 
 from trellis import draw
+from trellis.errors import ScenarioError
 from trellis.machine import Place
 from trellis.protocols.overlays.vine import Chosen, Vine
 from trellis.protocols.overlays.vine_packets import Meet
@@ -21,7 +22,7 @@ from trellis.protocols.parts.gateways import Election, Proposals, Told
 from trellis.protocols.parts.neighbours import FRIEND, RING, SHORTCUT
 from trellis.protocols.parts.profiles import Profile
 from trellis.protocols.parts.relays import Asks, asks_by_hop
-from trellis.protocols.parts.ring import SIZE, clockwise, closest, of_node, of_topic
+from trellis.protocols.parts.ring import SIZE, clockwise, closest, distance, of_node, of_topic
 from trellis.words import NodeId, Topic
 
 LIKED_MAX = 256  # nodes whose utility is remembered
@@ -32,6 +33,10 @@ class Routed(Vine):
     """What Vitis has in common with its rival of rendezvous routing: a ring, shortcuts, and relay paths."""
 
     def __init__(self, place: Place, k: int, table: int, limit: int, repair: int, period: int, keep: int) -> None:
+        if table < 2 + k:
+            raise ScenarioError(
+                f"stack.table = {table} with k = {k}: the ring takes 2 links; at least {2 + k} are needed"
+            )
         super().__init__(place, table, limit, repair, period, keep)
         self.k = k
         self.believed = place.size  # how many nodes there are
@@ -110,6 +115,9 @@ class Routed(Vine):
             (gateway for gateway in self.relays.children.get(topic, {}).values() if gateway != asker), default=None
         )
 
+    def carries(self, topic: Topic) -> bool:
+        return topic in self.relays.children
+
     def path(self, topic: Topic) -> list[NodeId]:
         """The next nodes of a relay path, up and down, if I am on one."""
         children = self.relays.children.get(topic)
@@ -149,14 +157,19 @@ class Routed(Vine):
             self.comparison.compare(packet.other, [packet.id.topic])
 
     def pass_down(self, packet: Meet) -> None:
-        """Towards the gateway that it is for: the way that its ask came."""
+        """Towards the gateway that it is for: the way that its ask came, which leads away from the topic's id."""
         if packet.gateway == self.me:
             self.upon_meet(packet)
             return
         for child, gateway in self.relays.children.get(packet.id.topic, {}).items():
-            if gateway == packet.gateway:
+            if gateway == packet.gateway and self.is_below(child, packet.id.topic):
                 self.send(child, packet)
                 return
+
+    def is_below(self, child: NodeId, topic: Topic) -> bool:
+        """Whoever asks without being further away leads nowhere, or round in a circle."""
+        seed, to = self.place.seed, of_topic(self.place.seed, topic)
+        return distance(of_node(seed, child), to) > distance(self.here, to)
 
 
 class Vitis(Routed):

@@ -25,7 +25,7 @@ from trellis.words import NodeId, Topic
 # Why somebody was chosen; who matters more has the higher number.
 NOT, FRIEND, SHORTCUT, RING = 0, 1, 2, 3
 
-FULL = 256  # rounds in which one does not choose somebody who had no room: those who are there matter more
+FULL = 256  # rounds in which one does not choose somebody who had no room, and longer unless one is short of neighbours
 FULL_MAX = 1024  # nodes of which that is remembered
 
 
@@ -57,7 +57,9 @@ class Neighbours:
         self.limit = limit
         self.known: dict[NodeId, Neighbour] = {}
         self.shunned: dict[NodeId, int] = {}  # silent ones: until which round I do not choose them
-        self.full: dict[NodeId, int] = {}  # who has no room for me: until which round I choose them for the ring alone
+        self.full: dict[
+            NodeId, int
+        ] = {}  # who has no room for me: until when at least I choose them for the ring alone
         self.changes = 0  # of who is known
         self.compass_of = -1, Compass(())
 
@@ -85,10 +87,17 @@ class Neighbours:
         if self.shunned:
             self.shunned = {node: until for node, until in self.shunned.items() if until > now}
         if self.full and now % self.limit == 0:
-            self.full = {node: until for node, until in self.full.items() if until > now}
+            self.ask_again(now)
         for node in silent:
             self.shunned[node] = now + self.limit + 2  # others tell of it no longer than that
         return silent
+
+    def ask_again(self, now: int) -> None:
+        """Of those who had no room long ago, as many as I have room for: so nobody has to go for one that refuses."""
+        vacant = self.table_max - len(self.table())
+        long_ago = [node for node, until in self.full.items() if until <= now]
+        for node in long_ago[: max(0, vacant)]:
+            del self.full[node]
 
     def choose(self, chosen: Mapping[NodeId, tuple[int, Profile]], now: int) -> list[NodeId]:
         """These and no others; who is no neighbour any more because of it."""

@@ -2,13 +2,13 @@
 
 Source:   Vitis section III-A2, formula (1): the rates of the topics that two nodes share over the rates of all that
           either of them takes.
-Promises: utility(i, j) = utility(j, i), in [0, 1]; 1 if both take the same, 0 if they share nothing. The same numbers
-          on any machine: sums of whole numbers, and one division.
+Promises: utility(i, j) = utility(j, i), in [0, 1], whatever a profile says of itself; 1 if both take the same, 0 if
+          they share nothing. The same numbers on any machine: sums of whole numbers, and one division.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Annotated
 
 import msgspec
@@ -18,6 +18,8 @@ from trellis.machine import About
 from trellis.words import Incarnation, NodeId, Topic, Version
 
 TOPICS_MAX = 65_536  # that a node takes
+NAMES_MAX = 1 << 18  # bytes of all their names: so that a profile fits into a packet, with what its node proposes
+NAME_MORE = 24  # what each costs besides
 AGE_MAX = 1 << 16
 
 Topics = Annotated[frozenset[Topic], Meta(max_length=TOPICS_MAX)]
@@ -45,6 +47,11 @@ class Contact(msgspec.Struct, frozen=True, gc=False, array_like=True, forbid_unk
     age: Annotated[int, Meta(ge=0, le=AGE_MAX)]
 
 
+def size_of_names(topics: Iterable[Topic]) -> int:
+    """Bytes on a wire, at most."""
+    return sum([NAME_MORE + len(topic.encode()) for topic in topics])
+
+
 class Rates:
     """How often something is published on a topic: 1, unless everybody knows better."""
 
@@ -61,5 +68,5 @@ class Rates:
     def utility(self, one: Profile, other: Profile) -> float:
         """Formula (1)."""
         shared = self.weight(one.topics & other.topics)
-        either = one.weight + other.weight - shared
+        either = max(shared, one.weight + other.weight - shared)
         return shared / either if shared else 0.0

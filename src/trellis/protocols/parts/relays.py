@@ -3,7 +3,8 @@
 Source:   Vitis section III-B and Scribe (Castro et al. 2002): a gateway asks the next node on a greedy lookup of the
           topic's id to carry it, and that one the next, up to the node that is closest. All who were asked are relays.
 Promises: a node asks one node for each topic, again in every round (with its profile); whoever is not asked any more is
-          out of the path. Paths of one topic meet: at the latest at the rendezvous node.
+          out of the path. Paths of one topic meet: at the latest at the rendezvous node. Over one link no more topics
+          are carried than fit into a packet.
 
 An ask names a gateway below: by it the clusters of a topic can be told of each other.
 """
@@ -12,7 +13,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from trellis.words import NodeId, Topic
+from trellis.protocols.parts.profiles import NAME_MORE, NAMES_MAX, size_of_names
+from trellis.words import TOPIC_MAX, NodeId, Topic
+
+FEW = NAMES_MAX // (NAME_MORE + TOPIC_MAX)  # topics that fit into a packet whatever their names are
 
 Asks = tuple[tuple[Topic, NodeId], ...]  # topics that the receiver should carry, each with a gateway that wants it
 NO_ASKS: Asks = ()
@@ -28,7 +32,7 @@ class Relays:
     def hear(self, child: NodeId, before: Asks, asks: Asks) -> None:
         """It asks for these, and not any more for what it asked before."""
         now = dict(asks)
-        for topic, _ in before:
+        for topic in dict(before):
             if topic not in now:
                 del self.children[topic][child]
                 if not self.children[topic]:
@@ -49,4 +53,14 @@ def asks_by_hop(wanted: Iterable[tuple[Topic, NodeId]], hops: Mapping[Topic, Nod
         hop = hops[topic]
         if hop is not None:
             found.setdefault(hop, []).append((topic, gateway))
-    return {hop: tuple(asks) for hop, asks in found.items()}
+    return {hop: tuple(asks if len(asks) <= FEW else fitting(asks)) for hop, asks in found.items()}
+
+
+def fitting(asks: list[tuple[Topic, NodeId]]) -> list[tuple[Topic, NodeId]]:
+    """As many as a packet has room for."""
+    size = 0
+    for n, (topic, _) in enumerate(asks):
+        size += size_of_names([topic])
+        if size > NAMES_MAX:
+            return asks[:n]
+    return asks

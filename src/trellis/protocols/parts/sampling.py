@@ -36,10 +36,10 @@ class Sampling:
         nodes = list(self.view)
         return nodes[draw.draw(self.place.seed, draw.SAMPLED, self.place.me, now) % len(nodes)]
 
-    def shown(self, me: Profile, now: int) -> tuple[Contact, ...]:
+    def shown(self, me: Profile, now: int) -> list[Contact]:
         """What I tell: myself, and all whom I know."""
         told = [Contact(profile, min(now - spoke, AGE_MAX)) for profile, spoke in self.view.values()]
-        return (Contact(me, 0), *told)
+        return [Contact(me, 0), *told]
 
     def take(self, contacts: Iterable[Contact], now: int) -> None:
         """Keep the freshest; which of those that are as fresh is a matter of luck."""

@@ -22,6 +22,7 @@ BYTES_MAX = 1 << 19
 ROOM = 7 << 17  # bytes of all of an answer: an eighth of a frame is left for the rest
 REFUSALS = 5  # nodes that cannot help, before what is missing is given up; fewer if there are not so many
 WAIT, WAIT_MAX = 8, 40  # and rounds: if so many have said so, and if fewer have
+REFUSED_MAX = 16_384  # origins of which that is remembered
 MOURNING = 32  # rounds until what died with a former life of its source is given up
 
 
@@ -127,7 +128,7 @@ class Stock:
         """Somebody has not kept what I lack. When enough have said so, it is given up."""
         for origin, seq in gone.items():
             key = (topic, origin)
-            if seq <= self.upto(topic, origin):
+            if seq <= self.upto(topic, origin) or (key not in self.refused and len(self.refused) >= REFUSED_MAX):
                 continue
             self.refused.setdefault(key, {})[sender] = (seq, cut)
             self.since.setdefault(key, self.owner.round)
