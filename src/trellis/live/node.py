@@ -38,7 +38,7 @@ DETECTOR = "detector"
 OPTIONS = {  # of the overlays; times in microseconds
     "vcube": {"window": 128, "batch": 4096, "repair": 250_000, "keep": 100_000},
     "damulticast": {"period": 200_000, "keep": 100_000},
-    "vitis": {"period": 500_000, "keep": 100_000},
+    "vitis": {"period": 500_000, "keep": 100_000, "sample": 8},  # whom it looks at at random costs a handshake
 }
 
 WORDS = {

@@ -24,8 +24,8 @@ class Rendezvous(Routed):
     source = "RVR in Vitis (Rahimian et al. 2011): Scribe (Castro et al. 2002) over T-Man"
     options: ClassVar[dict[str, int]] = {**Vine.options}
 
-    def __init__(self, place: Place, table: int, limit: int, repair: int, period: int, keep: int) -> None:
-        super().__init__(place, max(0, table - 2), table, limit, repair, period, keep)
+    def __init__(self, place: Place, *, table: int, **options: int) -> None:
+        super().__init__(place, k=max(0, table - 2), table=table, **options)
 
     def select(self, candidates: Mapping[NodeId, Profile]) -> Chosen:
         return self.select_ring(dict(candidates))

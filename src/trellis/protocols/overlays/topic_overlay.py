@@ -30,8 +30,8 @@ class TopicOverlay(Vine):
     source = "OPT in Vitis (Rahimian et al. 2011): SpiderCast (Chockler et al. 2007) over T-Man"
     options: ClassVar[dict[str, int]] = {"cover": 3, **Vine.options}
 
-    def __init__(self, place: Place, cover: int, table: int, limit: int, repair: int, period: int, keep: int) -> None:
-        super().__init__(place, table or UNBOUNDED, limit, repair, period, keep)
+    def __init__(self, place: Place, *, cover: int, table: int, **options: int) -> None:
+        super().__init__(place, table=table or UNBOUNDED, **options)
         self.cover = cover
 
     def select(self, candidates: Mapping[NodeId, Profile]) -> Chosen:

@@ -50,6 +50,7 @@ from trellis.words import NodeId, Packet, Topic
 
 TIMER = "round"
 CONTACTS = 8  # whom a node knows at the beginning
+NEW = 16  # rounds in which it looks for others as often as it can
 
 Chosen = dict[NodeId, tuple[int, Profile]]  # with the reason
 Members = tuple[NodeId, ...]
@@ -61,10 +62,13 @@ class Vine(Topics):
     gives = frozenset({START_CUT, GAPLESS, CRASHES})
     lossy = True
     settles = 160
-    options: ClassVar[dict[str, int]] = {"table": 15, "limit": 5, "repair": 1, "period": 0, "keep": 10_000}
+    options: ClassVar[dict[str, int]] = {"table": 15, "limit": 5, "sample": 1, "repair": 1, "period": 0, "keep": 10_000}
 
-    def __init__(self, place: Place, table: int, limit: int, repair: int, period: int, keep: int) -> None:
+    def __init__(
+        self, place: Place, *, table: int, limit: int, sample: int, repair: int, period: int, keep: int
+    ) -> None:
         super().__init__(place, keep, bool(repair))
+        self.sample_every = sample  # rounds; whom one meets there one has no link to
         self.period = period  # 0: the host says when a round begins
         self.wants_cycles = not period
         self.armed = False
@@ -157,7 +161,8 @@ class Vine(Topics):
 
     def exchange_sample(self) -> None:
         partner = self.sampling.partner(self.round)
-        if partner is not None:
+        due = self.round <= NEW or self.round % self.sample_every == 0
+        if partner is not None and due:
             self.send(partner, Sample(self.id_of(EVERY), self.view(), False))
 
     def view(self) -> tuple[Contact, ...]:

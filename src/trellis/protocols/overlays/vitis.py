@@ -32,12 +32,12 @@ QUIET = 8  # of so many rounds, in one clusters are told of each other on whose 
 class Routed(Vine):
     """What Vitis has in common with its rival of rendezvous routing: a ring, shortcuts, and relay paths."""
 
-    def __init__(self, place: Place, k: int, table: int, limit: int, repair: int, period: int, keep: int) -> None:
+    def __init__(self, place: Place, *, k: int, table: int, **options: int) -> None:
         if table < 2 + k:
             raise ScenarioError(
                 f"stack.table = {table} with k = {k}: the ring takes 2 links; at least {2 + k} are needed"
             )
-        super().__init__(place, table, limit, repair, period, keep)
+        super().__init__(place, table=table, **options)
         self.k = k
         self.believed = place.size  # how many nodes there are
         self.shortcuts = small_world.distances(place.seed, place.me, k, place.size)
@@ -180,10 +180,8 @@ class Vitis(Routed):
     links_on_demand = True
     options: ClassVar[dict[str, int]] = {"k": 1, "d": 5, **Vine.options}
 
-    def __init__(
-        self, place: Place, k: int, d: int, table: int, limit: int, repair: int, period: int, keep: int
-    ) -> None:
-        super().__init__(place, k, table, limit, repair, period, keep)
+    def __init__(self, place: Place, *, d: int, **options: int) -> None:
+        super().__init__(place, **options)
         self.election = Election(place.seed, place.me, d)
         self.liked: dict[NodeId, tuple[Profile, float]] = {}
 
