@@ -44,12 +44,13 @@ if TYPE_CHECKING:
 
 FREE = TABLE - RING  # links that may be friends or shortcuts
 MOST = FREE - 1  # friends, with k = 1 as in all later experiments
-FRIENDS: dict[Scale, tuple[int, ...]] = {"quick": (0, 6, MOST), "paper": (0, 3, 6, 9, MOST, FREE)}
+ALL = (0, 3, 6, 9, MOST, FREE)
+QUICK = {RANDOM: (0, 6, MOST), LOW: (0, MOST), HIGH: (0, 6, MOST)}
 
 
 def rows(spark: SparkSession, scale: Scale) -> Rows:
-    size = SIZES[scale]
-    points = [point(size, VITIS, pattern, k=FREE - friends) for pattern in PATTERNS for friends in FRIENDS[scale]]
+    size, asked = SIZES[scale], QUICK if scale == "quick" else dict.fromkeys(PATTERNS, ALL)
+    points = [point(size, VITIS, pattern, k=FREE - friends) for pattern, some in asked.items() for friends in some]
     return on_spark(spark, map(task, [*points, point(size, RVR)]))
 
 
