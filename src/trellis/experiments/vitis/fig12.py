@@ -62,8 +62,8 @@ class Window(NamedTuple):
 
 # The trace ramps up in two steps, near 13,510 and 13,920 s: 146, 405, 805 nodes.
 WINDOWS: dict[Scale, Window] = {
-    "quick": Window(13_860.0, Size(2081, 1000, 50, 20, grow=40, events=240, per=3, drain=30)),
-    "paper": Window(13_440.0, Size(2081, 1000, 50, 20, grow=45, events=7500, per=3, drain=40)),
+    "quick": Window(13_860.0, Size(2081, 1000, 50, 20, grow=40, events=240, per=3, drain=48)),
+    "paper": Window(13_440.0, Size(2081, 1000, 50, 20, grow=45, events=7500, per=3, drain=48)),
 }
 
 
