@@ -60,10 +60,11 @@ bench: setup  ## every figure a ratio in one run
 	$(BIN)/python bench/journal.py
 	$(BIN)/python bench/total.py
 
-reproduce: setup  ## the papers' figures beside ours, as a page: some minutes on two cores
+reproduce: setup  ## the papers' figures beside ours, as a page: half an hour on two cores
 	$(BIN)/trellis reproduce vcube-ps --out out/vcube-ps
 	$(BIN)/trellis reproduce tno --out out/tno
 	$(BIN)/trellis reproduce damulticast --out out/damulticast
+	$(BIN)/trellis reproduce vitis --out out/vitis
 
 clean:
 	rm -rf .venv out build

@@ -10,11 +10,14 @@ import pytest
 
 from trellis import cli
 from trellis.experiments.damulticast import setting, table2
-from trellis.experiments.experiment import Experiment, Table
+from trellis.experiments.experiment import Experiment, Outcome, Table
 from trellis.experiments.reproduce import reproduce
 from trellis.experiments.tno import overlap
 from trellis.experiments.vcube_ps import fig4b
 from trellis.experiments.vcube_ps.model import FRACTION, NODES, OVERLAY, SRPT, VCUBE, grid, one_publisher
+from trellis.experiments.vitis import fig8, fig10, fig11
+from trellis.experiments.vitis.setting import SIZES
+from trellis.report.reproduction import reproduction
 
 
 @pytest.fixture
@@ -91,3 +94,49 @@ def test_runs_of_damulticast_on_spark_are_those_of_this_process(spark, tmp_path:
     made = json.loads((tmp_path / "sweeps" / "quick" / "short.json").read_bytes())["rows"]
     plain = [setting.measured(point, setting.seed_of(point, n)) for point, runs in asked for n in range(runs)]
     assert sorted(made, key=lambda row: row["run"]) == sorted(plain, key=lambda row: row["run"])
+
+
+@pytest.fixture
+def follows(spark, tmp_path: Path) -> Path:
+    """A ring of 24 users, each of whom follows the next six."""
+    from trellis.pipeline.ingest import ingest
+
+    lines = [f"{user}\t{(user + step) % 24}" for user in range(24) for step in range(1, 7)]
+    (tmp_path / "follows.tsv").write_text("\n".join(lines) + "\n")
+    ingest("follows", tmp_path / "follows.tsv", tmp_path / "follows", {}, lambda: spark)
+    return tmp_path / "follows"
+
+
+def test_figures_of_vitis_are_run_with_data_that_is_brought_and_say_so_without(
+    spark, follows: Path, tmp_path: Path, monkeypatch
+) -> None:
+    monkeypatch.setattr(fig10, "USERS", 20)
+    monkeypatch.setattr(fig10, "SYSTEMS", ("topic-overlay",))
+    monkeypatch.setitem(fig10.TABLES, "quick", (5,))
+    small = {"nodes": 20, "grow": 16, "events": 6, "per": 3, "drain": 20}
+    monkeypatch.setitem(SIZES, "quick", SIZES["quick"]._replace(**small))
+    asked = [fig8.EXPERIMENT, fig11.EXPERIMENT]
+
+    def told(**brought: Path) -> list[Outcome]:
+        return reproduce(spark, asked, "quick", tmp_path / "found", lambda *_: None, brought)
+
+    for found in told():
+        assert {verdict.measured for verdict in found.verdicts} == {None}
+        assert found.sizes.startswith("not run: bring who follows whom with --follows DIR")
+        assert all(verdict.reason == found.sizes for verdict in found.verdicts)
+    assert "not run: bring who follows" in reproduction("vitis", "quick", told())
+
+    degrees, links = told(follows=follows)
+    assert degrees.verdicts[-1].measured == 6.0
+    assert links.verdicts[0].runs == 1
+    kept = tmp_path / "found" / "sweeps" / "quick" / "following.json"
+    rows = json.loads(kept.read_bytes())["rows"]
+    assert [row["settings"]["nodes"] for row in rows] == [20, 20], "a sample, by breadth-first searches"
+    assert {row["settings"]["table"] for row in rows} == {5, 0}
+
+    before = kept.stat().st_mtime_ns
+    assert told(follows=follows)[1].verdicts == links.verdicts
+    assert kept.stat().st_mtime_ns == before
+    (follows / "summary.json").write_text((follows / "summary.json").read_text() + "\n")
+    told(follows=follows)
+    assert kept.stat().st_mtime_ns > before, "other data, other rows"

@@ -2,23 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from trellis.cli.command import example, out, print_json, progress
+
+if TYPE_CHECKING:
+    from trellis.experiments.experiment import Experiment
 
 EPILOG = example(
     "trellis reproduce vcube-ps --out out/vcube-ps",
     "trellis reproduce vcube-ps --figure fig4a --figure table1",
     "trellis reproduce tno --out out/tno",
     "trellis reproduce damulticast --out out/damulticast",
+    "trellis reproduce vitis --follows out/follows --sessions out/skype --out out/vitis",
 )
 
 
 def command(
-    paper: Annotated[str, typer.Argument(metavar="PAPER", help="Which paper: vcube-ps, tno or damulticast.")],
+    paper: Annotated[str, typer.Argument(metavar="PAPER", help="Which paper: vcube-ps, tno, damulticast or vitis.")],
     figure: Annotated[
         list[str] | None, typer.Option(metavar="ID", help="Only this figure, as fig4a or table1; may be repeated.")
     ] = None,
@@ -28,16 +33,25 @@ def command(
     out_dir: Annotated[Path, typer.Option("--out", metavar="DIR", help="Where runs, page and claims go.")] = Path(
         "out/reproduce"
     ),
+    follows: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="vitis: what `trellis ingest follows` wrote, for Figures 8-11.")
+    ] = None,
+    sessions: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="vitis: what `trellis ingest avt` wrote, for Figure 12.")
+    ] = None,
     master: Annotated[str | None, typer.Option(help="Spark master; else TRELLIS_SPARK_MASTER, else local[*].")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print what claims.json has.")] = False,
 ) -> int:
     """Run the experiments of a paper and write a page: the published figures beside ours, held or not, and why.
 
-    What was interrupted goes on where it was. Exit code 0: everything was run, whether held or not.
+    What was interrupted goes on where it was. Exit code 0: everything was run, whether held or not, but for figures
+    whose data was not given: they say so.
     """
     from trellis.experiments import experiments_of, scale_of
 
     chosen, size = experiments_of(paper, figure or ()), scale_of(scale)
+    brought = {name: place for name, place in (("follows", follows), ("sessions", sessions)) if place is not None}
+    check_data(paper, chosen, brought)
     from trellis.pipeline.session import chosen_master, session
 
     master = chosen_master(master)
@@ -49,7 +63,12 @@ def command(
         bar(0, "starting Spark")
         spark = session(master)
         outcomes = reproduce(
-            spark, chosen, size, out_dir, lambda id, done, total: bar(done / total, f"{id}: {done} of {total} done")
+            spark,
+            chosen,
+            size,
+            out_dir,
+            lambda id, done, total: bar(done / total, f"{id}: {done} of {total} done"),
+            brought,
         )
     claims = claims_json(paper, size, outcomes)
     put(out_dir / "claims.json", claims)
@@ -68,6 +87,19 @@ def command(
             out.print(f"  {state} {verdict.claim}: {verdict.published:g}{verdict.unit}, ours {ours}", markup=False)
     out.print(f"open {out_dir / 'index.html'} in a browser; claims are in {out_dir / 'claims.json'}", markup=False)
     return 0
+
+
+def check_data(paper: str, chosen: Sequence[Experiment], brought: Mapping[str, Path]) -> None:
+    """Before Spark starts: is it what was asked for, and does a figure need it?"""
+    from trellis.errors import PipelineError
+    from trellis.experiments.data import check
+    from trellis.experiments.experiment import needs
+
+    needed = {name for experiment in chosen for name in needs(experiment)}
+    for name, place in brought.items():
+        if name not in needed:
+            raise PipelineError(f"--{name} {place}: no chosen figure of {paper} needs it; leave it out")
+    check(brought)
 
 
 def prepare(directory: Path) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from trellis.errors import PipelineError
-from trellis.experiments import damulticast, tno, vcube_ps
+from trellis.experiments import damulticast, tno, vcube_ps, vitis
 from trellis.experiments.claim import Verdict
 from trellis.experiments.experiment import SCALES, Experiment, Outcome, Scale, outcome
 
@@ -16,6 +16,7 @@ PAPERS: dict[str, tuple[Experiment, ...]] = {
     "vcube-ps": vcube_ps.EXPERIMENTS,
     "tno": tno.EXPERIMENTS,
     "damulticast": damulticast.EXPERIMENTS,
+    "vitis": vitis.EXPERIMENTS,
 }
 
 

@@ -57,10 +57,14 @@ def judge(figure: str, claim: Claim, rows: Rows, scale: str) -> Verdict:
     if found is None:
         nearest = f" {claim.nearest(rows)}" if claim.nearest else ""
         reason = f"not run at this scale: {scale!r} has no such point.{nearest}"
-        return verdict(figure, claim, None, False, reason)
+        return not_run(figure, claim, reason)
     difference = found.mean / claim.published - 1 if claim.published else None
     held = holds(claim, found.mean)
     return verdict(figure, claim, found, held, reason_for(claim, found, held, difference), difference)
+
+
+def not_run(figure: str, claim: Claim, reason: str) -> Verdict:
+    return verdict(figure, claim, None, False, reason)
 
 
 def holds(claim: Claim, measured: float) -> bool:

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 from trellis.experiments.chart import Chart
-from trellis.experiments.claim import Claim, Verdict, judge
+from trellis.experiments.claim import Claim, Verdict, judge, not_run
 from trellis.experiments.rows import Rows
 from trellis.scenario.grid import Grid
-
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
 
 Scale = Literal["quick", "paper"]
 SCALES: tuple[Scale, ...] = ("quick", "paper")
@@ -22,7 +19,8 @@ class Table(NamedTuple):
     """Rows that no sweep of scenarios makes. Figures that share one name the same."""
 
     name: str
-    rows: Callable[[SparkSession, Scale], Rows]  # each has run, settings and sent, as a row of a sweep
+    rows: Callable[..., Rows]  # (spark, scale, a directory for each kind of data needed); as rows of a sweep
+    needs: tuple[str, ...] = ()  # kinds of data: `experiments/data.py`
 
 
 class Experiment(NamedTuple):
@@ -44,6 +42,17 @@ class Outcome(NamedTuple):
     charts: list[Chart]
     packets: dict[str, int]  # by run; figures may share runs
     sizes: str  # what this scale ran
+
+
+def needs(experiment: Experiment) -> tuple[str, ...]:
+    """Kinds of data, each once."""
+    return tuple(dict.fromkeys(name for table in experiment.tables for name in table.needs))
+
+
+def unrun(experiment: Experiment, missing: str) -> Outcome:
+    """What cannot be run, because something is missing: every claim says what."""
+    reason = f"not run: {missing}"
+    return Outcome(experiment, [not_run(experiment.id, claim, reason) for claim in experiment.claims], [], {}, reason)
 
 
 def outcome(experiment: Experiment, rows: Rows, scale: Scale) -> Outcome:

@@ -1,8 +1,9 @@
 """Run the experiments of a paper: their grids as sweeps, their rows to verdicts.
 
 Promises: one sweep directory per grid, so that what was interrupted goes on where it was, and figures that share runs
-          share them. A table is kept whole beside them, and made anew by other code. A run that failed is not passed
-          over: it ends the reproduction with its error.
+          share them. A table is kept whole beside them, and made anew by other code or from other data. A run that
+          failed is not passed over: it ends the reproduction with its error. A figure whose data was not brought is
+          not run, and says so.
 """
 
 from __future__ import annotations
@@ -14,7 +15,8 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from trellis.errors import PipelineError
-from trellis.experiments.experiment import Experiment, Outcome, Scale, Table, outcome
+from trellis.experiments.data import Brought, digest, missing
+from trellis.experiments.experiment import Experiment, Outcome, Scale, Table, needs, outcome, unrun
 from trellis.experiments.rows import Rows, plain
 from trellis.pipeline import tables
 from trellis.pipeline.code import fingerprint
@@ -27,15 +29,23 @@ if TYPE_CHECKING:
 
 Progress = Callable[[str, int, int], None]  # figure, runs done, of how many in all
 SWEEPS = "sweeps"
+NOTHING: Brought = {}
 
 
 def reproduce(
-    spark: SparkSession, experiments: Sequence[Experiment], scale: Scale, out: Path, progress: Progress
+    spark: SparkSession,
+    experiments: Sequence[Experiment],
+    scale: Scale,
+    out: Path,
+    progress: Progress,
+    brought: Brought = NOTHING,
 ) -> list[Outcome]:
     """Every experiment, in order."""
-    grids = {grid.name: grid for experiment in experiments for grid in experiment.grids(scale)}
+    lacking = {experiment.id: missing(needs(experiment), brought) for experiment in experiments}
+    possible = [experiment for experiment in experiments if not lacking[experiment.id]]
+    grids = {grid.name: grid for experiment in possible for grid in experiment.grids(scale)}
     total = sum(len(points(grid)) for grid in grids.values())
-    computed = {table.name for experiment in experiments for table in experiment.tables}
+    computed = {table.name for experiment in possible for table in experiment.tables}
     total += len(computed)
     done: dict[str, Rows] = {}
     made: dict[str, Rows] = {}
@@ -50,11 +60,14 @@ def reproduce(
     def rows_of(figure: str, table: Table) -> Rows:
         if table.name not in made:
             progress(figure, sum(map(len, done.values())) + len(made), total)
-            made[table.name] = kept(spark, table, scale, out / SWEEPS / scale / f"{table.name}.json")
+            made[table.name] = kept(spark, table, scale, out / SWEEPS / scale / f"{table.name}.json", brought)
         return made[table.name]
 
     found = []
     for experiment in experiments:
+        if lacking[experiment.id]:
+            found.append(unrun(experiment, lacking[experiment.id]))
+            continue
         rows = [row for grid in experiment.grids(scale) for row in rows_for(experiment.id, grid)]
         rows += [row for table in experiment.tables for row in rows_of(experiment.id, table)]
         found.append(outcome(experiment, rows, scale))
@@ -66,19 +79,22 @@ class Made(msgspec.Struct, frozen=True):
 
     code: str
     rows: Rows
+    data: dict[str, str] = {}  # digests of what was brought for it
 
 
-def kept(spark: SparkSession, table: Table, scale: Scale, place: Path) -> Rows:
-    """The rows of a table, from its file if this code wrote it."""
+def kept(spark: SparkSession, table: Table, scale: Scale, place: Path, brought: Brought = NOTHING) -> Rows:
+    """The rows of a table, from its file if this code wrote it from this data."""
     code = fingerprint("pipeline", "experiments")
+    data = {name: digest(brought[name]) for name in table.needs}
     try:
         before = msgspec.json.decode(place.read_bytes(), type=Made)
-        if before.code == code:
+        if (before.code, before.data) == (code, data):
             return before.rows
     except (OSError, msgspec.MsgspecError, UnicodeError):  # there is none, or not a whole one
         pass
     with in_one_line(f"table {table.name}"):
-        told = msgspec.json.encode(Made(code, table.rows(spark, scale)))
+        rows = table.rows(spark, scale, *(brought[name] for name in table.needs))
+        told = msgspec.json.encode(Made(code, rows, data))
     place.parent.mkdir(parents=True, exist_ok=True)
     aside = place.with_name(f".{place.name}")
     aside.write_bytes(told)

@@ -274,7 +274,8 @@ def check_faults(scenario: Scenario) -> None:
     if not faults.events:
         return
     protocols.check_survives(scenario.stack.overlay)
-    if not scenario.stack.options().get("repair", protocols.never_rests(scenario.stack.overlay)):
+    mends = scenario.stack.options().get("repair", protocols.never_rests(scenario.stack.overlay))
+    if not mends and not isinstance(scenario.network, Cycles):  # a printed form in rounds misses what it misses
         raise ScenarioError("faults without stack.repair: what breaks is made up for after that time; set it, say 100")
     if waits := scenario.waits():
         raise ScenarioError(f"faults with {waits}: what waits there knows no faults yet; leave it out")

@@ -14,18 +14,15 @@ appears to be crashed to some and alive to others (Figure 5) is a packet that do
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
-import msgspec
-
+from trellis.experiments import tasks
 from trellis.experiments.rows import Row, Rows
 from trellis.metrics.epidemics import Level
 from trellis.metrics.reach import NEVER, parasites, reach
 from trellis.metrics.summary import Interval
 from trellis.metrics.traffic import sent
-from trellis.scenario.model import SEED_MAX
 from trellis.scenario.path import LOWEST, one_event, topics_of
 from trellis.sim import run
 
@@ -101,20 +98,14 @@ def measured(point: Row, seed: int) -> Row:
 
 
 def seed_of(point: Row, number: int) -> int:
-    """Of a repetition. Stacks are compared under the same luck, other points each have their own (decision 0007)."""
-    content = {key: value for key, value in point.items() if key not in (OVERLAY, *PAPER)}
-    told = msgspec.json.encode([content, number], order="deterministic")
-    return int.from_bytes(hashlib.sha256(told).digest()[:8]) & SEED_MAX
+    """Stacks are compared under the same luck, other points each have their own."""
+    return tasks.seed_of({key: value for key, value in point.items() if key not in (OVERLAY, *PAPER)}, number)
 
 
 def on_spark(spark: SparkSession, asked: Iterable[tuple[Row, int]]) -> Rows:
-    """Every point as often as it is asked for, each run whole in one task, the dearest first."""
+    """Every point as often as it is asked for."""
     work = [(point, seed_of(point, number)) for point, runs in asked for number in range(runs)]
-    work.sort(key=lambda each: -sum(each[0][SIZES]))
-    slices = max(1, min(len(work), 256))
-    dealt = [work[n::slices] for n in range(slices)]  # large and small ones in each, so that all take as long
-    found = spark.sparkContext.parallelize(dealt, slices).map(lambda some: [measured(*each) for each in some])
-    return [row for rows in found.collect() for row in rows]
+    return tasks.on_spark(spark, work, lambda each: measured(*each), lambda each: sum(each[0][SIZES]))
 
 
 # What a row says
