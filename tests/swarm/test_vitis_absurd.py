@@ -125,8 +125,14 @@ class Dice(random.Random):
             Notify: lambda: Notify(self.id(), self.choice([1, 1, 2, 5, 65_536])),
             Pull: lambda: Pull(self.id()),
             Pulled: lambda: self.pulled(),
-            Lookup: lambda: Lookup(self.id(), self.node(), self.choice([0, 1, 255])),
-            Found: lambda: Found(self.id(), self.node(), self.flag()),
+            Lookup: lambda: Lookup(self.id(), tuple(self.node() for _ in range(self.choice([1, 2, 64])))),
+            Found: lambda: Found(
+                self.id(),
+                self.node(),
+                self.flag(),
+                self.vectors(),
+                tuple(self.node() for _ in range(self.choice([0, 1, 64]))),
+            ),
             Meet: lambda: Meet(self.id(), self.node(), self.node()),
             Ask: lambda: Ask(self.id()),
             Start: lambda: Start(self.id(), self.flag(), self.vectors()),
@@ -365,9 +371,9 @@ def test_a_joiner_asks_few_however_many_it_is_told_of() -> None:
     victim = Victim("vitis", "fifo", alone=True)
     victim.feed(Subscribe("a"))
     for node in range(3, 500):
-        victim.feed(Receive(1, Found(MessageId((1, 0), "a", 0), node, False)))
+        victim.feed(Receive(1, Found(MessageId((1, 0), "a", 0), node, False, {}, ())))
     assert len(victim.overlay.taken["a"].asked) == ASKED_MAX
-    victim.feed(Receive(1, Found(MessageId((1, 0), "a", 0), ME, False)))
+    victim.feed(Receive(1, Found(MessageId((1, 0), "a", 0), ME, False, {}, ())))
     assert ME not in victim.overlay.taken["a"].asked
 
 
@@ -377,7 +383,7 @@ def test_a_start_that_nobody_asked_for_begins_nothing() -> None:
     start = Start(MessageId((1, 0), "a", 0), True, {"b": {(7, 0): 9}})
     victim.feed(Receive(1, start))
     assert victim.overlay.taken["a"].phase == "joining"
-    victim.feed(Receive(1, Found(MessageId((1, 0), "a", 0), 1, False)))
+    victim.feed(Receive(1, Found(MessageId((1, 0), "a", 0), 1, False, {}, ())))
     victim.feed(Receive(1, start))
     assert victim.overlay.taken["a"].phase == "in"
     assert victim.overlay.comparison.account.topics["a"].upto == {}, "what is said of another topic does not count"
@@ -417,11 +423,20 @@ def test_an_overlay_without_gateways_refuses_an_introduction() -> None:
 
 def test_a_lookup_is_answered_once_however_far_it_has_come() -> None:
     victim = Victim("vitis", "fifo")
-    for hops in (0, 254, 255):
-        told = sends(victim, Receive(1, Lookup(MessageId((7, 0), "a", 0), 7, hops)))
+    for steps in (1, 63, 64):
+        path = (*range(100, 99 + steps), 1)
+        told = sends(victim, Receive(1, Lookup(MessageId((7, 0), "a", 0), path)))
         assert len(told) == 1
-        assert not isinstance(told[0][1], Lookup) or told[0][1].hops == hops + 1
-    assert sends(victim, Receive(1, Lookup(MessageId((7, 0), "a", 0), ME, 0))) == [], "my own, come round"
+        assert not isinstance(told[0][1], Lookup) or told[0][1].path == (*path, ME)
+    assert sends(victim, Receive(1, Lookup(MessageId((7, 0), "a", 0), (ME, 1)))) == [], "my own, come round"
+    with pytest.raises(RemoteProtocolError, match="passed on"):
+        victim.machine.step(0, Receive(1, Lookup(MessageId((7, 0), "a", 0), (7,))))
+
+
+def test_an_answer_goes_back_as_the_question_came() -> None:
+    victim = Victim("vitis", "fifo")
+    answer = Found(MessageId((9, 0), "a", 0), 9, False, {}, (5, 6))
+    assert sends(victim, Receive(1, answer)) == [(6, Found(answer.id, 9, False, {}, (5,)))]
 
 
 def test_what_is_not_here_is_not_pulled() -> None:

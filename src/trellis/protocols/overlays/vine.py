@@ -229,7 +229,7 @@ class Vine(Topics):
             case Full():
                 self.upon_full(sender)
             case Lookup():
-                self.upon_lookup(packet)
+                self.upon_lookup(sender, packet)
             case Found():
                 self.upon_found(packet)
             case Meet():

@@ -20,7 +20,7 @@ from trellis.protocols.parts.tman import CONTACTS_MAX
 from trellis.words import EXACT, Message, NodeId, Packet, Topic
 
 EVERY: Topic = "*"
-HOPS_MAX = 255
+STEPS_MAX = 64  # of a lookup
 
 Contacts = Annotated[tuple[Contact, ...], Meta(max_length=CONTACTS_MAX)]
 Wanted = Annotated[tuple[tuple[Topic, NodeId], ...], Meta(max_length=TOPICS_MAX)]
@@ -83,16 +83,19 @@ class Pulled(Packet, frozen=True, gc=False, tag="NM"):
 class Lookup(Packet, frozen=True, gc=False, tag="NL"):
     """A joiner looks for somebody who takes the topic, on the way to the rendezvous node."""
 
-    asker: NodeId
-    hops: Annotated[int, Meta(ge=0, le=HOPS_MAX)]
+    path: Annotated[tuple[NodeId, ...], Meta(min_length=1, max_length=STEPS_MAX)]  # the joiner, and who passed it on
     kind: ClassVar[str] = "LOOKUP"
 
 
 class Found(Packet, frozen=True, gc=False, tag="NR"):
-    """Somebody who takes the topic; the rendezvous node itself if it knows of nobody."""
+    """Somebody who takes the topic; the rendezvous node itself if it knows of nobody. It goes back as the question
+    came: so nobody needs a link to a stranger.
+    """
 
     node: NodeId
     nobody: bool
+    vectors: Vectors  # where the joiner may begin, if that node has answered itself
+    path: Annotated[tuple[NodeId, ...], Meta(max_length=STEPS_MAX)]  # whom it must still pass
     kind: ClassVar[str] = "FOUND-SOME"
 
 

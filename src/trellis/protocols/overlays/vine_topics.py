@@ -17,10 +17,10 @@ from __future__ import annotations
 from abc import abstractmethod
 
 from trellis.effects import Held
-from trellis.errors import LocalProtocolError
+from trellis.errors import LocalProtocolError, RemoteProtocolError
 from trellis.machine import Place
 from trellis.protocols.layers import Overlay
-from trellis.protocols.overlays.vine_packets import Ask, Found, Lookup, Start
+from trellis.protocols.overlays.vine_packets import STEPS_MAX, Ask, Found, Lookup, Start
 from trellis.protocols.overlays.vine_repair import Comparison
 from trellis.protocols.overlays.vine_spreading import Spreading
 from trellis.protocols.parts.profiles import NAMES_MAX, Profile, Rates, size_of_names
@@ -138,24 +138,38 @@ class Topics(Overlay):
         """For somebody who takes it: on the way to its rendezvous node."""
         hop = self.hop(topic)
         if hop is not None:
-            self.send(hop, Lookup(self.id_of(topic), self.me, 0))
+            self.send(hop, Lookup(self.id_of(topic), (self.me,)))
         else:
             self.found(topic, self.carried_for(topic, self.me))
 
-    def upon_lookup(self, packet: Lookup) -> None:
-        topic, asker = packet.id.topic, packet.asker
-        if asker == self.me:
+    def upon_lookup(self, sender: NodeId, packet: Lookup) -> None:
+        topic, path = packet.id.topic, packet.path
+        if path[-1] != sender:
+            raise RemoteProtocolError(f"{packet.kind} that node {path[-1]} passed on from node {sender}")
+        if self.me in path:
             return
         taken = self.taken.get(topic)
-        found = self.me if taken is not None and taken.phase is IN else self.carried_for(topic, asker)
+        takes = taken is not None and taken.phase is IN
+        found = self.me if takes else self.carried_for(topic, path[0])
         hop = self.hop(topic)
-        if found is not None or hop is None or packet.hops >= 255:
-            self.send(asker, Found(self.id_of(topic), self.me if found is None else found, found is None))
+        if found is not None or hop is None or len(path) == STEPS_MAX:
+            vectors = {topic: self.above.frontier(topic)} if takes else {}
+            node = self.me if found is None else found
+            self.send(sender, Found(self.id_of(topic), node, found is None, vectors, path[:-1]))
         else:
-            self.send(hop, Lookup(packet.id, asker, packet.hops + 1))
+            self.send(hop, Lookup(packet.id, (*path, self.me)))
 
     def upon_found(self, packet: Found) -> None:
-        self.found(packet.id.topic, None if packet.nobody else packet.node)
+        topic, path = packet.id.topic, packet.path
+        if path:
+            if path[-1] != self.me:
+                self.send(path[-1], Found(packet.id, packet.node, packet.nobody, packet.vectors, path[:-1]))
+            return
+        taken = self.taken.get(topic)
+        if taken is not None and taken.phase is JOINING and topic in packet.vectors:
+            self.begin(topic, taken, packet.vectors[topic])
+        else:
+            self.found(topic, None if packet.nobody else packet.node)
 
     def found(self, topic: Topic, node: NodeId | None) -> None:
         taken = self.taken.get(topic)
