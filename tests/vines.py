@@ -9,7 +9,6 @@ from groves import checked
 
 from trellis.protocols.overlays.vine import Vine
 from trellis.protocols.parts.ring import closest, distance, of_node, of_topic
-from trellis.scenario.load import from_mapping
 from trellis.scenario.model import Scenario
 from trellis.sim.cycles import ChurningHost, CycleHost
 from trellis.words import NodeId, Topic
@@ -29,14 +28,14 @@ def world(overlay: str, nodes: int, correlation: str = "low", **more: Any) -> Sc
         "nodes": {"count": nodes},
         "subscriptions": more.get(
             "subscriptions",
-            {"kind": "buckets", "topics": nodes, "each": 20, "buckets": 10, "of": CORRELATIONS[correlation]},
+            {"kind": "buckets", "topics": 2 * nodes, "each": 20, "buckets": 10, "of": CORRELATIONS[correlation]},
         ),
         "workload": {"kind": "explicit", "messages": more.get("messages", [])},
         "network": {"kind": "cycles", "upkeep": False, **more.get("network", {})},
     }
     if "faults" in more:
         raw["faults"] = more["faults"]
-    return from_mapping(raw) if "faults" in more and not stack["repair"] else checked(raw)
+    return checked(raw)
 
 
 class Vineyard:

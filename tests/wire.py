@@ -56,6 +56,8 @@ def values(kind: inspect.Type) -> st.SearchStrategy[Any]:
             return st.tuples(*map(values, kind.item_types))
         case inspect.VarTupleType():
             return st.lists(values(kind.item_type), min_size=kind.min_length or 0, max_size=3).map(tuple)
+        case inspect.FrozenSetType():
+            return st.frozensets(values(kind.item_type), max_size=3)
         case inspect.DictType():
             return st.dictionaries(values(kind.key_type), values(kind.value_type), max_size=3)
         case inspect.UnionType():

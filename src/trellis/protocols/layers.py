@@ -179,6 +179,7 @@ class Ordering(Machine):
     options: ClassVar[dict[str, int]] = {}  # what a scenario may set under [stack], with the default
     packets: ClassVar[tuple[type[Packet], ...]] = ()  # its own
     fifo_links: ClassVar[bool] = False  # whether those rely on links on which none overtakes another
+    holds_back: bool = True  # whether what came ahead of a gap waits here, and is forgotten when its topic is left
     wants_closed_cuts: bool = False  # whether what was given up may hide what something else must follow
     subtopics: ClassVar[bool] = True  # whether a subscription includes them
 

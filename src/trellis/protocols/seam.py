@@ -30,6 +30,8 @@ class Above(Protocol):
     def takes(self, message: Message) -> bool: ...
     @property
     def wants_closed_cuts(self) -> bool: ...
+    @property
+    def holds_back(self) -> bool: ...
 
 
 class Below(Protocol):
@@ -77,6 +79,10 @@ class Outlet:
 
     def takes(self, message: Message) -> bool:
         return True
+
+    @property
+    def holds_back(self) -> bool:
+        return False
 
     @property
     def wants_closed_cuts(self) -> bool:

@@ -15,6 +15,7 @@ class Unordered(Ordering):
 
     promise = "no creation, no duplicate"
     source = "the paper's reception without CheckDelivery"
+    holds_back = False
     audits = ("creation", "duplicate", "uninvited", "lost", "stuck")
 
     def upon_arrive(self, session: Session, message: Message) -> None:

@@ -3,7 +3,8 @@
 Source:   OPT in Vitis section IV, "similar to SpiderCast" (Chockler et al. 2007): a node wants `cover` neighbours for
           each of its topics, and takes greedily whoever covers the most that is not covered yet: links are shared.
 Promises: nobody gets what it does not take. With `table` = 0 there is no bound on the links, and every topic is covered
-          sooner or later; with a bound, what is not covered is not reached.
+          sooner or later: a graph in which everybody chose three at random hangs together but for bad luck. With a
+          bound, what is not covered is not reached, and nobody knows of it: so no order can be kept over it.
 Departs:  SpiderCast's views and its random links are not taken over: candidates come from the same peer sampling and
           T-Man as those of the others (section IV). A cover of 3 is SpiderCast's greedy coverage.
 """
@@ -15,6 +16,7 @@ from heapq import heapify, heappop, heappush
 from typing import ClassVar
 
 from trellis.machine import Place
+from trellis.protocols.layers import CRASHES
 from trellis.protocols.overlays.vine import Chosen, Vine
 from trellis.protocols.parts.neighbours import FRIEND
 from trellis.protocols.parts.profiles import Profile
@@ -33,6 +35,11 @@ class TopicOverlay(Vine):
     def __init__(self, place: Place, *, cover: int, table: int, **options: int) -> None:
         super().__init__(place, table=table or UNBOUNDED, **options)
         self.cover = cover
+
+    @classmethod
+    def gives_with(cls, options: Mapping[str, int]) -> frozenset[str]:
+        bounded = options.get("table", cls.options["table"])
+        return frozenset({CRASHES}) if bounded else super().gives_with(options)
 
     def select(self, candidates: Mapping[NodeId, Profile]) -> Chosen:
         """Greedily; who covers as much is liked in an order of my own. A gain only shrinks, so it is counted again only

@@ -7,7 +7,8 @@ Promises: what one node that takes a topic has and keeps, all who take it have a
 
 In every round a node tells one neighbour the checksums of topics that both take. Whoever has another sum answers with
 its numbers, and each sends what the other lacks. Between clusters, gateways compare: a relay that carries a topic for
-several of them tells one of another (`Meet`).
+several of them tells one of another (`Meet`) while something is said on it; and whoever is a gateway of topics on which
+it has something looks along their relay paths, one after the other, for another cluster (`Lookup`).
 """
 
 from __future__ import annotations

@@ -179,7 +179,7 @@ class Topics(Overlay):
             taken.nobody += 1
         elif taken.phase is JOINING:
             self.ask(topic, taken, node)
-        elif taken.phase is LEAVING:
+        else:
             self.comparison.compare(node, [topic])
 
     def ask(self, topic: Topic, taken: Taken, node: NodeId) -> None:
@@ -231,7 +231,7 @@ class Topics(Overlay):
         """From now on the layer above gets it."""
         self.brought[topic] = None
         self.above.joined(topic, dict(self.comparison.account.topics[topic].upto))
-        if topic in self.brought:  # unless it has left at once
+        if topic in self.brought and self.above.holds_back:  # unless it has left at once, or has had it before
             for message in self.comparison.ahead(topic):
                 self.above.arrive(message)
 

@@ -26,7 +26,7 @@ from trellis.protocols.parts.ring import SIZE, clockwise, closest, distance, of_
 from trellis.words import NodeId, Topic
 
 LIKED_MAX = 256  # nodes whose utility is remembered
-QUIET = 8  # of so many rounds, in one clusters are told of each other on whose topic nothing was said lately
+PROBE = 4  # of so many rounds, in one a gateway looks for other clusters
 
 
 class Routed(Vine):
@@ -132,15 +132,18 @@ class Routed(Vine):
     # Clusters are told of each other
 
     def introduce(self) -> None:
-        """One topic in a round: if something was said on it lately that may have been missed, else any now and then."""
+        """One topic in a round on which something was said lately. And now and then I look for another cluster, of one
+        topic after the other on which I have something and am the gateway: that cluster may have missed it.
+        """
         carried = self.relays.children
-        if not carried:
-            return
         lately = [topic for topic in self.spreading.lately if topic in carried]
-        topics = lately or (list(carried) if self.round % QUIET == self.me % QUIET else [])
-        if topics:
+        if lately:
             word = draw.draw(self.place.seed, draw.INTRODUCED, self.me, self.round)
-            self.introduce_in(topics[word % len(topics)], word >> 32)
+            self.introduce_in(lately[word % len(lately)], word >> 32)
+        turn, now = divmod(self.round + self.me, PROBE)
+        mine = [topic for topic, sum in self.comparison.account.sums.items() if sum and self.is_gateway(topic)]
+        if mine and not now:
+            self.look(mine[turn % len(mine)])
 
     def introduce_in(self, topic: Topic, word: int) -> None:
         children = self.relays.children[topic]
