@@ -1,7 +1,7 @@
 """What was missed on a vine: nodes that take a topic compare what they have, within a cluster and between clusters.
 
 Source:   ours; anti-entropy (Demers et al. 1987). Vitis has nothing of the kind: an event that is published while a
-          path is broken never reaches the clusters behind it.
+          path is broken never reaches the clusters behind it (V6 in docs/protocols/vitis.md).
 Promises: what one node that takes a topic has and keeps, all who take it have after some rounds, if there is any path
           between them. What nobody keeps any more is announced as a gap. Where nothing was published, nothing is sent.
 

@@ -4,7 +4,7 @@ Source:   Vitis section III-C: a node that is notified pulls the message from th
           that take the topic; gateways and relays notify the next node of their relay path, and those below it.
 Promises: a node gets a message once, however often it is notified. If it does not come, it is pulled from another one
           that has notified it.
-Departs:  the paper does not say what happens if a pull is not answered; here it is repeated, as often as there are
+Departs:  (V4) the paper does not say what happens if a pull is not answered; here it is repeated, as often as there are
           others to ask.
 """
 

@@ -6,7 +6,7 @@ Promises: proposals never loop: in a state that does not change, each is one ste
           first of them is the gateway's own. A gateway that is gone is proposed by nobody after `d` rounds more.
 Departs:  line 7 takes a proposal whose parent is not in the table, and so also one that its neighbour has from this
           node itself, which is never in its own table: two nodes could propose a dead gateway to each other until the
-          steps reach d. Here a node never takes back what it has proposed.
+          steps reach d. Here a node never takes back what it has proposed (V2 in docs/protocols/vitis.md).
 """
 
 from __future__ import annotations

@@ -9,7 +9,7 @@ Departs:  in Algorithm 6 a node sends its profile to those in its table, and let
           its profile back, and events go both ways. So that the number of links stays bounded, a node has room for as
           many who chose it as it may choose itself (Symphony bounds them as well); if there are more, the ring comes
           first, then shortcuts, the oldest of them, then those with the most in common. The others
-          are told, and choose somebody else.
+          are told, and choose somebody else (V1 and V5 in docs/protocols/vitis.md).
 """
 
 from __future__ import annotations

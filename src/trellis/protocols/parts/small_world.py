@@ -4,7 +4,8 @@ Source:   Manku, Bawa, Raghavan, *Symphony* (2003), section 3.1: a node has link
           1 / (x ln n) from [1/n, 1]; with k of them a greedy lookup takes O(log^2 n / k) steps.
 Departs:  the distances are drawn once for each node. Vitis writes RANDOM-DISTANCE at each choice (Algorithm 4, line 8);
           drawn anew each time, a link would change in every round, and every relay path over it. For the same reason
-          a link that goes nearly as far as it should is kept, though a better one may be known by now.
+          a link that goes nearly as far as it should is kept, though a better one may be known by now (V3 in
+          docs/protocols/vitis.md).
 """
 
 from __future__ import annotations
