@@ -327,9 +327,9 @@ asked = st.lists(st.tuples(st.sampled_from("abc"), st.integers(0, 3)), max_size=
 
 @given(st.lists(st.tuples(st.integers(0, 2), asked), max_size=8))
 def test_a_relay_carries_what_its_children_ask_for_now(said: list[tuple[NodeId, Any]]) -> None:
-    found, latest = Relays(), {}
+    found, latest = Relays(0), {}
     for child, asks in said:
-        found.hear(child, latest.get(child, ()), asks)
+        found.hear(child, latest.get(child, ()), asks, 0)
         latest[child] = asks
     plain: dict[Topic, dict[NodeId, NodeId]] = {}
     for child, asks in latest.items():

@@ -73,4 +73,4 @@ class TopicOverlay(Vine):
         return None
 
     def ways(self, topic: Topic) -> list[NodeId]:
-        return self.fellows(topic)
+        return [*self.fellows(topic), *self.former_fellows(topic)]

@@ -62,10 +62,18 @@ class Vine(Topics):
     gives = frozenset({START_CUT, GAPLESS, CRASHES})
     lossy = True
     settles = 160
-    options: ClassVar[dict[str, int]] = {"table": 15, "limit": 5, "sample": 1, "repair": 1, "period": 0, "keep": 10_000}
+    options: ClassVar[dict[str, int]] = {
+        "table": 15,
+        "limit": 5,
+        "sample": 1,
+        "grace": 12,
+        "repair": 1,
+        "period": 0,
+        "keep": 10_000,
+    }
 
     def __init__(
-        self, place: Place, *, table: int, limit: int, sample: int, repair: int, period: int, keep: int
+        self, place: Place, *, table: int, limit: int, sample: int, grace: int, repair: int, period: int, keep: int
     ) -> None:
         super().__init__(place, keep, bool(repair))
         self.sample_every = sample  # rounds; whom one meets there one has no link to
@@ -76,9 +84,10 @@ class Vine(Topics):
         self.here = of_node(place.seed, place.me)
         self.neighbours = Neighbours(place.seed, place.me, table, table, limit)
         self.sampling = Sampling(place)
-        self.relays = Relays()
+        self.relays = Relays(grace)
         self.proposals: Proposals = {}
         self.doubtful = True  # whether something has changed that proposals depend on
+        self.former: dict[NodeId, tuple[frozenset[Topic], int]] = {}  # neighbours of late, and until when they count
         self.standing: list[Topic] = []
 
     @classmethod
@@ -148,6 +157,7 @@ class Vine(Topics):
         self.comparison.log.age()
         for node in self.neighbours.begin_round(self.round):
             self.part_from(node)
+        self.relays.begin_round(self.round)
         self.exchange_sample()
         self.exchange_table()
         self.exchange_profile()
@@ -275,7 +285,7 @@ class Vine(Topics):
             candidates.pop(node, None)
         for node in self.neighbours.choose(self.select(candidates), self.round):
             self.send(node, Beat(self.id_of(EVERY), self.profile, {}, NO_ASKS, NOT))
-            self.part_from(node)
+            self.let_go(node)
         self.make_room()
 
     # Neighbours (Algorithm 7)
@@ -294,7 +304,7 @@ class Vine(Topics):
             self.hear(one, packet)
             self.make_room()
         elif packet.why == NOT and not one.mine:
-            self.part_from(sender)
+            self.let_go(sender)
         else:
             one.theirs = packet.why
             self.hear(one, packet)
@@ -311,7 +321,7 @@ class Vine(Topics):
             one.proposals = packet.proposals
             self.doubtful = True
         if packet.asks is not one.asks and packet.asks != one.asks:
-            self.relays.hear(one.profile.node, one.asks, packet.asks)
+            self.relays.hear(one.profile.node, one.asks, packet.asks, self.round)
             one.asks = packet.asks
 
     def compare_profiles(self, one: Neighbour) -> None:
@@ -330,7 +340,26 @@ class Vine(Topics):
         if one is not None:
             self.doubtful = True
             if one.asks:
-                self.relays.hear(node, one.asks, NO_ASKS)
+                self.relays.hear(node, one.asks, NO_ASKS, self.round)
+
+    def let_go(self, node: NodeId) -> None:
+        """It is there, but no neighbour any more: it still gets messages until each of us has found another way."""
+        one = self.neighbours.known.get(node)
+        if one is not None and one.shared and self.relays.grace:
+            self.former.pop(node, None)
+            self.former[node] = one.profile.topics, self.round + self.relays.grace
+            if len(self.former) > self.neighbours.table_max:
+                del self.former[next(iter(self.former))]
+        self.part_from(node)
+
+    def former_fellows(self, topic: Topic) -> list[NodeId]:
+        """Who took a topic and was my neighbour lately."""
+        known, now = self.neighbours.known, self.round
+        return [
+            node
+            for node, (topics, until) in self.former.items()
+            if topic in topics and until > now and node not in known
+        ]
 
     def make_room(self) -> None:
         """If too many chose me, those who matter least must choose somebody else."""
@@ -339,7 +368,7 @@ class Vine(Topics):
             ranked = [(self.rank(self.neighbours.known[node]), node) for node in audience]
             for node in self.neighbours.too_many(ranked):
                 self.send(node, Full(self.id_of(EVERY)))
-                self.part_from(node)
+                self.let_go(node)
 
     def rank(self, one: Neighbour) -> tuple[int, float]:
         """The ring first, the closest of it; then shortcuts, the oldest; then by what we have in common."""
@@ -352,7 +381,7 @@ class Vine(Topics):
     def upon_full(self, sender: NodeId) -> None:
         one = self.neighbours.known.get(sender)
         if one is not None:
-            self.part_from(sender)
+            self.let_go(sender)
             self.neighbours.be_refused(sender, self.round)
 
     def fellows(self, topic: Topic) -> list[NodeId]:
@@ -364,6 +393,7 @@ class Vine(Topics):
         self.begin_once()
         self.suspected.add(node)
         self.sampling.forget(node)
+        self.former.pop(node, None)
         self.part_from(node)
         self.neighbours.shun(node, self.round + self.neighbours.limit + 2)
 

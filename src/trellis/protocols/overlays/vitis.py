@@ -107,8 +107,17 @@ class Routed(Vine):
             carried = self.relays.children
             wanted = [(topic, self.me) for topic in self.taken if topic in carried or self.is_gateway(topic)]
             wanted += [(topic, self.relays.gateway_below(topic)) for topic in carried if topic not in self.taken]
-            self.asking = asks_by_hop(wanted, {topic: self.hop(topic) for topic, _ in wanted})
+            before, self.asking = self.asking, asks_by_hop(wanted, {topic: self.hop(topic) for topic, _ in wanted})
+            self.part_from_hops(before)
         return self.asking
+
+    def part_from_hops(self, before: Mapping[NodeId, Asks]) -> None:
+        """Whom I do not ask any more."""
+        for hop, asks in before.items():
+            now = dict(self.asking.get(hop, ()))
+            for topic, _ in asks:
+                if topic not in now:
+                    self.relays.part(topic, hop, self.round)
 
     def carried_for(self, topic: Topic, asker: NodeId) -> NodeId | None:
         return min(
@@ -116,17 +125,15 @@ class Routed(Vine):
         )
 
     def carries(self, topic: Topic) -> bool:
-        return topic in self.relays.children
+        return bool(self.relays.next_to_me(topic, self.round))
 
     def path(self, topic: Topic) -> list[NodeId]:
         """The next nodes of a relay path, up and down, if I am on one."""
-        children = self.relays.children.get(topic)
-        if children is None and not (topic in self.taken and self.is_gateway(topic)):
-            return []
-        hop = self.hop(topic)
-        found = list(children or ())
-        if hop is not None and hop not in found:
-            found.append(hop)
+        found = self.relays.next_to_me(topic, self.round)
+        if topic in self.relays.children or (topic in self.taken and self.is_gateway(topic)):
+            hop = self.hop(topic)
+            if hop is not None and hop not in found:
+                found.append(hop)
         return found
 
     # Clusters are told of each other
@@ -225,4 +232,4 @@ class Vitis(Routed):
 
     def ways(self, topic: Topic) -> list[NodeId]:
         """Section III-C: neighbours that take it, and the relay path."""
-        return list(dict.fromkeys([*self.fellows(topic), *self.path(topic)]))
+        return list(dict.fromkeys([*self.fellows(topic), *self.former_fellows(topic), *self.path(topic)]))

@@ -5,6 +5,8 @@ Source:   Vitis section III-B and Scribe (Castro et al. 2002): a gateway asks th
 Promises: a node asks one node for each topic, again in every round (with its profile); whoever is not asked any more is
           out of the path. Paths of one topic meet: at the latest at the rendezvous node. Over one link no more topics
           are carried than fit into a packet.
+Departs:  whoever was next on a path gets messages for some rounds more, in which the new path grows: without that,
+          every change of a link costs messages (`grace` = 0).
 
 An ask names a gateway below: by it the clusters of a topic can be told of each other.
 """
@@ -25,21 +27,43 @@ NO_ASKS: Asks = ()
 class Relays:
     """What one node carries for others."""
 
-    def __init__(self) -> None:
+    def __init__(self, grace: int) -> None:
+        self.grace = grace  # rounds in which a path that was given up still counts: as long as a new one takes to grow
         self.children: dict[Topic, dict[NodeId, NodeId]] = {}  # by topic: who asked, and for which gateway
+        self.former: dict[Topic, dict[NodeId, int]] = {}  # who was next to me on a path, and until when it still counts
         self.changes = 0
 
-    def hear(self, child: NodeId, before: Asks, asks: Asks) -> None:
+    def hear(self, child: NodeId, before: Asks, asks: Asks, now: int) -> None:
         """It asks for these, and not any more for what it asked before."""
-        now = dict(asks)
+        wanted = dict(asks)
         for topic in dict(before):
-            if topic not in now:
+            if topic not in wanted:
+                self.part(topic, child, now)
                 del self.children[topic][child]
                 if not self.children[topic]:
                     del self.children[topic]
         for topic, gateway in asks:
             self.children.setdefault(topic, {})[child] = gateway
         self.changes += 1
+
+    def part(self, topic: Topic, node: NodeId, now: int) -> None:
+        """It is not next to me on the path any more. Until the new path stands, messages go the old way, too."""
+        if self.grace:
+            self.former.setdefault(topic, {})[node] = now + self.grace
+
+    def begin_round(self, now: int) -> None:
+        if self.former and now % self.grace == 0:
+            kept = {
+                topic: {n: until for n, until in nodes.items() if until > now} for topic, nodes in self.former.items()
+            }
+            self.former = {topic: nodes for topic, nodes in kept.items() if nodes}
+
+    def next_to_me(self, topic: Topic, now: int) -> list[NodeId]:
+        """Those below me, and who was next to me lately."""
+        found = list(self.children.get(topic, ()))
+        if topic in self.former:
+            found += [node for node, until in self.former[topic].items() if until > now and node not in found]
+        return found
 
     def gateway_below(self, topic: Topic) -> NodeId:
         """One that stands for all of them: the same one for as long as it is there."""
