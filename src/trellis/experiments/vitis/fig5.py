@@ -14,6 +14,7 @@ from trellis.experiments.rows import Row, Rows, average, pick, ratio
 from trellis.experiments.vitis.fig4 import FRIENDLY
 from trellis.experiments.vitis.setting import (
     BINS,
+    BY_CHANCE,
     PATTERNS,
     RVR,
     SMALLER,
@@ -69,6 +70,7 @@ EXPERIMENT = Experiment(
                 lambda rows, pattern=pattern: ratio(mean(rows, high, VITIS, pattern), mean(rows, high, RVR)),  # type: ignore[misc]
                 "x",
                 "at most",
+                why=BY_CHANCE,
             ),
             Claim(
                 f"{pattern}: nodes at about 10%, Vitis over RVR",
