@@ -42,7 +42,7 @@ from trellis.protocols.overlays.vine_packets import (
     check,
 )
 from trellis.protocols.overlays.vine_topics import ASKED_MAX
-from trellis.protocols.parts import stock
+from trellis.protocols.parts import relays, stock
 from trellis.protocols.parts.gateways import Proposal
 from trellis.protocols.parts.neighbours import FULL_MAX, RING
 from trellis.protocols.parts.profiles import AGE_MAX, NAMES_MAX, Contact, Profile
@@ -297,6 +297,19 @@ def test_the_same_topic_asked_for_twice_is_let_go_once() -> None:
     assert victim.overlay.relays.children == {"a": {1: 3}}
     victim.feed(Receive(1, beat(1)))
     assert victim.overlay.relays.children == {}
+
+
+def test_paths_that_were_given_up_take_a_bounded_place(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Somebody who asks for other topics in every packet."""
+    monkeypatch.setattr(relays, "FORMER_MAX", 100)
+    victim = Victim("vitis", "fifo", alone=True)
+    for n in range(50):
+        victim.feed(Receive(1, beat(1, asks=tuple((f"t{n}-{m}", 1) for m in range(20)))))
+    assert len(victim.overlay.relays.children) == 20
+    assert len(victim.overlay.relays.former) == 100
+    for _ in range(30):
+        victim.feed(Cycle(0))
+    assert victim.overlay.relays.former == {}
 
 
 def long_names(size: int) -> frozenset[Topic]:

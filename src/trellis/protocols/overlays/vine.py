@@ -6,7 +6,7 @@ Promises: at most `table` neighbours that a node chose and as many that chose it
           after `limit` rounds by all.
 Assumes:  a node knows some others at the beginning. Packets may be lost, or come in any order. A node that cannot be
           reached is told of (`Suspect`), or falls silent.
-Departs:  V1-V6 in docs/protocols/vitis.md.
+Departs:  V1-V7 in docs/protocols/vitis.md.
 """
 
 from __future__ import annotations
@@ -50,6 +50,7 @@ from trellis.words import NodeId, Packet, Topic
 
 TIMER = "round"
 CONTACTS = 8  # whom a node knows at the beginning
+FORMER_MAX = 256  # neighbours of late
 NEW = 16  # rounds in which it looks for others as often as it can
 
 Chosen = dict[NodeId, tuple[int, Profile]]  # with the reason
@@ -348,7 +349,7 @@ class Vine(Topics):
         if one is not None and one.shared and self.relays.grace:
             self.former.pop(node, None)
             self.former[node] = one.profile.topics, self.round + self.relays.grace
-            if len(self.former) > self.neighbours.table_max:
+            if len(self.former) > min(self.neighbours.table_max, FORMER_MAX):
                 del self.former[next(iter(self.former))]
         self.part_from(node)
 

@@ -20,6 +20,8 @@ from trellis.words import TOPIC_MAX, NodeId, Topic
 
 FEW = NAMES_MAX // (NAME_MORE + TOPIC_MAX)  # topics that fit into a packet whatever their names are
 
+FORMER_MAX = 16_384  # topics of paths that were given up
+
 Asks = tuple[tuple[Topic, NodeId], ...]  # topics that the receiver should carry, each with a gateway that wants it
 NO_ASKS: Asks = ()
 
@@ -48,7 +50,7 @@ class Relays:
 
     def part(self, topic: Topic, node: NodeId, now: int) -> None:
         """It is not next to me on the path any more. Until the new path stands, messages go the old way, too."""
-        if self.grace:
+        if self.grace and (topic in self.former or len(self.former) < FORMER_MAX):
             self.former.setdefault(topic, {})[node] = now + self.grace
 
     def begin_round(self, now: int) -> None:
