@@ -698,7 +698,7 @@ def test_a_node_is_let_in_only_where_members_are_linked_as_it_says(tmp_path: Pat
 
 def test_an_overlay_that_needs_all_links_is_no_way_to_link_a_cluster() -> None:
     for overlay in ("vcube", "damulticast", "nonsense", ""):
-        with pytest.raises(LocalProtocolError, match="no cluster can be linked so; there is mesh, ring"):
+        with pytest.raises(LocalProtocolError, match="no cluster can be linked so; there is mesh, vitis, ring"):
             trellis.Node(plaintext=True, overlay=overlay)
 
 

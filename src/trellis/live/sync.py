@@ -21,6 +21,7 @@ from typing import Any, Self, TypeVar
 from trellis.errors import LocalProtocolError
 from trellis.live import api, client, subscription
 from trellis.live.bus import ORDER, Topics, chosen
+from trellis.live.links import LINKS
 from trellis.live.subscription import Batch, Event, Gap, rest
 from trellis.protocols import MESH
 from trellis.words import NodeId, Topic
@@ -236,9 +237,10 @@ class Node(Bus):
         hasty_buffer: int = 0,
         hasty_ttl_ms: int = 0,
         overlay: str = MESH,
+        links: int = LINKS,
     ) -> None:
         hasty = (hasty_buffer, hasty_ttl_ms)
-        self.inner = api.Node(listen, join, data, keys, name, plaintext, trace, advertise, *hasty, overlay)
+        self.inner = api.Node(listen, join, data, keys, name, plaintext, trace, advertise, *hasty, overlay, links)
 
 
 class Client(Bus):
