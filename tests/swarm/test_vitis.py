@@ -10,6 +10,7 @@ from trellis.swarm import Campaign
 NAMED = [
     ("fifo", True, 20123),  # it joined again where nobody was left, and did not go on from its own last number
     ("unordered", True, 21053),  # it left and came back with something ahead of a gap, and got that once more
+    ("unordered", True, 25041),  # it had left for good and joined again, and whoever told it where to begin was behind
 ]
 
 

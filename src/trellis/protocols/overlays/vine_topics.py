@@ -24,7 +24,7 @@ from trellis.protocols.overlays.vine_packets import STEPS_MAX, Ask, Found, Looku
 from trellis.protocols.overlays.vine_repair import Comparison
 from trellis.protocols.overlays.vine_spreading import Spreading
 from trellis.protocols.parts.profiles import NAMES_MAX, Profile, Rates, size_of_names
-from trellis.words import Message, MessageId, NodeId, Topic, Vector
+from trellis.words import Message, MessageId, NodeId, Topic, Vector, merge
 
 JOINING, IN, LEAVING = "joining", "in", "leaving"
 
@@ -36,6 +36,7 @@ PATIENCE = 512  # if somebody is out of reach who may want it
 RETURNS = 64  # rounds in which somebody who came back may be found again
 ASKED = 2  # whom a joiner asks at once
 ASKED_MAX = 64  # and in all, as far as it remembers
+BEFORE_MAX = 1024  # topics that it has left, of which it knows what it had
 
 
 class Taken:
@@ -60,6 +61,7 @@ class Topics(Overlay):
         self.taken: dict[Topic, Taken] = {}
         self.brought: dict[Topic, None] = {}  # topics whose messages the layer above takes
         self.said: dict[Topic, int] = {}  # my last number on each topic, also from earlier subscriptions
+        self.before: dict[Topic, Vector] = {}  # of topics that I have left: what the layer above has had of them
         self.rates = Rates(place.topics)
         self.comparison = Comparison(self, keep)
         self.spreading = Spreading(self)
@@ -217,9 +219,12 @@ class Topics(Overlay):
             self.look(topic)
 
     def begin(self, topic: Topic, taken: Taken, cut: Vector) -> None:
-        """I know from where on I get everything; and from where on I speak, even if nobody told me of it."""
-        if topic in self.said:
-            cut = {**cut, self.origin: max(self.said[topic], cut.get(self.origin, 0))}
+        """I know from where on I get everything. If I was here before, whoever told me may be behind what I had then,
+        and not know what I have said.
+        """
+        cut = dict(cut)
+        merge(cut, self.before.pop(topic, {}))
+        merge(cut, {self.origin: self.said.get(topic, 0)})
         taken.phase, taken.since, taken.nobody = IN, self.round, 0
         taken.asked.clear()
         self.comparison.begin(topic, cut)
@@ -326,10 +331,21 @@ class Topics(Overlay):
 
     def depart(self, topic: Topic, taken: Taken) -> None:
         self.hold(taken)
+        self.remember(topic)
         del self.taken[topic]
         self.comparison.end(topic)
         self.show(self.profile.topics - {topic})
         self.above.departed(topic)
+
+    def remember(self, topic: Topic) -> None:
+        """So that I do not get it again if I come back before all others have it."""
+        vector = self.above.frontier(topic)
+        if not self.above.holds_back:
+            ahead = self.comparison.account.topics[topic].ahead
+            merge(vector, {origin: max(row.values()) for origin, row in ahead.items() if row})
+        self.before[topic] = vector
+        if len(self.before) > BEFORE_MAX:
+            del self.before[next(iter(self.before))]
 
     # Time
 
