@@ -190,7 +190,8 @@ def test_protocols_lists_the_registry(monkeypatch, capsys) -> None:
     listed = json.loads(out)
     assert code == 0
     gossip = {"damulticast", "damulticast-printed", "gossip-broadcast", "gossip-multicast", "gossip-hierarchical"}
-    assert {o["name"] for o in listed["overlays"]} == {"vcube", "vcube-printed", "single-root", "brokers"} | gossip
+    trees, vines = {"vcube", "vcube-printed", "single-root", "brokers"}, {"vitis", "rendezvous", "topic-overlay"}
+    assert {o["name"] for o in listed["overlays"]} == trees | gossip | vines
     assert {o["name"] for o in listed["orderings"]} == {
         *(live_stack(order)[1] for order in LIVE_ORDERS),
         "per-topic",

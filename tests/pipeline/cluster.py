@@ -49,9 +49,13 @@ class Cluster:
         return self.start("org.apache.spark.deploy.worker.Worker", "--host", "127.0.0.1", *resources, self.master)
 
     def workers(self) -> int:
-        with suppress(OSError), urllib.request.urlopen(f"http://127.0.0.1:{self.web}/json/", timeout=5) as answer:
+        """-1 until the master answers."""
+        with (
+            suppress(OSError, ValueError),
+            urllib.request.urlopen(f"http://127.0.0.1:{self.web}/json/", timeout=5) as answer,
+        ):
             return int(json.load(answer)["aliveworkers"])
-        return 0
+        return -1
 
 
 @contextmanager
@@ -60,6 +64,7 @@ def standalone(directory: Path, workers: int) -> Iterator[Cluster]:
     address = ("--host", "127.0.0.1", "--port", str(cluster.port), "--webui-port", str(cluster.web))
     try:
         cluster.start("org.apache.spark.deploy.master.Master", *address)
+        wait_until(lambda: cluster.workers() == 0, "the master answers")  # else a worker's page may take its port
         for _ in range(workers):
             cluster.start_worker()
         wait_until(lambda: cluster.workers() == workers, "the workers have registered")

@@ -18,7 +18,7 @@ EPILOG = example(
     "trellis reproduce vcube-ps --figure fig4a --figure table1",
     "trellis reproduce tno --out out/tno",
     "trellis reproduce damulticast --out out/damulticast",
-    "trellis reproduce vitis --follows out/follows --sessions out/skype --out out/vitis",
+    "trellis reproduce vitis --follows out/follows --out out/vitis",
 )
 
 
