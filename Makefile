@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: setup demo test test-live test-the-rest test-audits-on-spark test-on-spark check swarm bench reproduce clean
+.PHONY: setup demo test test-one-lane test-other-lane test-live test-the-rest test-audits-on-spark test-on-spark check swarm bench reproduce clean
 
 setup: .venv/ready
 
@@ -16,26 +16,36 @@ setup: .venv/ready
 demo: setup  ## a discussion among 64 nodes, its audit, a story and a page; a sweep on Spark; 16 live processes, one killed
 	$(BIN)/trellis demo --out out/demo
 
-test: setup check  ## what CI runs: first what starts many processes, with what needs neither them nor Spark beside it; then Spark
-	@$(MAKE) --no-print-directory --keep-going --jobs 2 test-live test-the-rest
-	@$(MAKE) --no-print-directory --keep-going --jobs 2 test-audits-on-spark test-on-spark
+PYTEST := $(BIN)/python -m pytest
 
-LONGEST := tests/pipeline/test_audits_on_spark.py  # of what uses Spark: beside the others, in a session of its own
+test: setup check  ## what CI runs, in two lanes that take as long: many processes, then Spark; all the rest, then Spark's longest
+	@$(MAKE) --no-print-directory --keep-going --jobs 2 test-one-lane test-other-lane
+
+# A lane runs both of its parts whatever comes of the first.
+both = $(MAKE) --no-print-directory $(1); first=$$?; $(MAKE) --no-print-directory $(2) && exit $$first
+
+test-one-lane: setup
+	+@$(call both,test-live,test-on-spark)
+
+test-other-lane: setup
+	+@$(call both,test-the-rest,test-audits-on-spark)
+
+LONGEST := tests/pipeline/test_audits_on_spark.py  # of what uses Spark: in a session of its own
 
 # Of two that run at once, one says what it has to say at its end, not among the dots of the other.
 at-its-end = mkdir -p out; $(1) > out/$@.log 2>&1; told=$$?; cat out/$@.log; exit $$told
 
 test-live: setup  # it has bounds on time
-	$(BIN)/python -m pytest -m "not spark" tests/live
+	$(PYTEST) -m "not spark" tests/live
 
 test-the-rest: setup  # so this has only what time that leaves
-	@$(call at-its-end,nice -n 19 $(BIN)/python -m pytest -m "not spark" --ignore tests/live)
-
-test-audits-on-spark: setup
-	$(BIN)/python -m pytest -m spark $(LONGEST)
+	@$(call at-its-end,nice -n 19 $(PYTEST) -m "not spark" --ignore tests/live)
 
 test-on-spark: setup
-	@$(call at-its-end,$(BIN)/python -m pytest -m spark $(addprefix --ignore ,$(LONGEST)))
+	$(PYTEST) -m spark $(addprefix --ignore ,$(LONGEST))
+
+test-audits-on-spark: setup
+	@$(call at-its-end,$(PYTEST) -m spark $(LONGEST))
 
 check: setup  ## style and types
 	$(BIN)/ruff check .
