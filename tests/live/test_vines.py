@@ -14,6 +14,9 @@ SPEAKERS = (0, 5, 10, 15, 20)  # none of whom is killed
 KILLED = (3, 12, 21)
 
 
+FEW, MANY = 3, 1000  # nodes with so many topics each, that they join all at once
+
+
 def topics_of(number: int) -> list[str]:
     buckets = (number % BUCKETS, (number // 2 + 3) % BUCKETS)
     both = dict.fromkeys((*buckets, (buckets[0] + 4) % BUCKETS) if buckets[0] == buckets[1] else buckets)
@@ -65,5 +68,24 @@ def test_24_processes_with_200_topics_each_heal_over_a_bounded_number_of_connect
             assert min(report["links"] for report in reports) >= 2
             found = await stage.hold_clean()
             assert found.gaps == 0
+
+    asyncio.run(story())
+
+
+def test_nodes_that_join_a_thousand_topics_at_once_hear_what_is_said_on_any_of_them(tmp_path: Path) -> None:
+    """All of them at the same time: so nobody is there who could tell another where to begin."""
+    topics = [f"sensor-{n}" for n in range(MANY)]
+
+    async def story() -> None:
+        async with Stage(tmp_path, tls=True, overlay="vitis", links=LINKS) as stage:
+            actors = await stage.start(FEW)
+            await all_of(actor.do("subscribe_all", patience=120, topics=topics) for actor in actors)
+            await all_of(
+                actor.do("publish", topics=topics[n::50], count=MANY // 50, rate=400) for n, actor in enumerate(actors)
+            )
+            for n, actor in enumerate(actors):
+                for topic in topics[(n + 1) % FEW :: 50]:
+                    assert await actor.do("heard", topic=topic, count=1) == {"delivered": 1, "gaps": 0}
+            assert (await stage.hold_clean()).gaps == 0
 
     asyncio.run(story())

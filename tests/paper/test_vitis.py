@@ -15,6 +15,7 @@ from trellis.errors import ScenarioError
 from trellis.events import Publish
 from trellis.machine import Place
 from trellis.protocols import build
+from trellis.protocols.overlays.vine_topics import AGAIN, ALONE, SLOW
 from trellis.sim import run
 from trellis.sim.cycles import ChurningHost
 from trellis.words import NodeId, Topic
@@ -210,6 +211,27 @@ def test_no_order_is_kept_over_links_that_may_not_reach_everybody() -> None:
     with pytest.raises(ScenarioError, match="'causal' over 'vitis': it needs"):
         build("vitis", "causal", Place(0, 8), {"repair": 0})
     build("topic-overlay", "fifo", Place(0, 8), {"table": 0})
+
+
+# Joining (not in the paper)
+
+
+def test_nodes_that_all_join_a_topic_at_once_begin_with_the_smallest_of_them() -> None:
+    """None of them can tell another where to begin: one that all others wait for need not wait for them."""
+    joining = [{"at": 25, "node": node, "topic": "new", "do": "join"} for node in range(3, 23)]
+    scenario = world(
+        "vitis",
+        40,
+        seed=7,
+        end=25 + 60,
+        stack={"ordering": "causal", "repair": 1, "table": 6},
+        subscriptions={"kind": "explicit", "members": {"old": list(range(40))}, "changes": joining},
+    )
+    confirmed = {row.node: row.at - 25 for row in run(scenario).trace.of_kind("confirm").rows() if row.topic == "new"}
+    assert confirmed.keys() == set(range(3, 23))
+    assert min(confirmed.values()) == confirmed[3] == ALONE
+    assert max(confirmed.values()) <= ALONE + AGAIN + 2, confirmed
+    assert ALONE + AGAIN + 2 < SLOW
 
 
 # Failures (sections III-B and III-D)

@@ -46,6 +46,8 @@ class Taken:
         self.phase = phase
         self.since = now  # the round in which the phase began
         self.asked: dict[NodeId, int] = {}  # joining: who should tell a cut, and when I asked
+        self.unready: dict[NodeId, int] = {}  # joining: who could not tell one, and when it said so
+        self.askers: dict[NodeId, None] = {}  # joining: who asked me, and waits for me
         self.nobody = 0  # how often a search ended without finding anybody, in this phase
         self.unheld: list[Message] = []  # mine, that nobody else has for certain
         self.agreed = -1  # in which round somebody who stays had what I have
@@ -189,27 +191,38 @@ class Topics(Overlay):
             taken.asked.pop(node, None)
             taken.asked[node] = self.round
             if len(taken.asked) > ASKED_MAX:
-                del taken.asked[next(iter(taken.asked))]
+                oldest = next(iter(taken.asked))
+                del taken.asked[oldest]
+                taken.unready.pop(oldest, None)
             self.send(node, Ask(self.id_of(topic)))
 
     def upon_ask(self, sender: NodeId, packet: Ask) -> None:
         topic = packet.id.topic
         taken = self.taken.get(topic)
         ready = taken is not None and taken.phase is not JOINING
-        vectors = {topic: self.above.frontier(topic)} if ready else {}
-        self.send(sender, Start(self.id_of(topic), ready, vectors))
+        if taken is not None and not ready and len(taken.askers) < ASKED_MAX:
+            taken.askers[sender] = None
+        self.tell_start(sender, topic, ready)
+
+    def tell_start(self, node: NodeId, topic: Topic, ready: bool) -> None:
+        self.send(node, Start(self.id_of(topic), ready, {topic: self.above.frontier(topic)} if ready else {}))
 
     def upon_start(self, sender: NodeId, packet: Start) -> None:
         topic = packet.id.topic
         taken = self.taken.get(topic)
-        if taken is not None and taken.phase is JOINING and packet.ready and sender in taken.asked:
+        if taken is None or taken.phase is not JOINING or sender not in taken.asked:
+            return
+        if packet.ready:
             self.begin(topic, taken, packet.vectors.get(topic, {}))
+        else:
+            taken.unready[sender] = self.round
 
     def go_on_joining(self, topic: Topic, taken: Taken) -> None:
         """In every round: ask, or begin if there is nobody to ask."""
         waited = self.round - taken.since
         fellows = self.fellows(topic)
-        if (waited >= ALONE and taken.nobody > 1 and not fellows) or waited >= SLOW:
+        alone = taken.nobody > 1 and not fellows
+        if (waited >= ALONE and (alone or self.is_first(taken))) or waited >= SLOW:
             taken.fresh = True
             self.begin(topic, taken, {})
             return
@@ -217,6 +230,12 @@ class Topics(Overlay):
             self.ask(topic, taken, node)
         if waited % AGAIN == 0:
             self.look(topic)
+
+    def is_first(self, taken: Taken) -> bool:
+        """Whether all whom I have found are joining like me: then one of us begins, and tells the others."""
+        return bool(taken.asked) and all(
+            self.me < node and taken.unready.get(node, -1) >= asked for node, asked in taken.asked.items()
+        )
 
     def begin(self, topic: Topic, taken: Taken, cut: Vector) -> None:
         """I know from where on I get everything. If I was here before, whoever told me may be behind what I had then,
@@ -226,9 +245,13 @@ class Topics(Overlay):
         merge(cut, self.before.pop(topic, {}))
         merge(cut, {self.origin: self.said.get(topic, 0)})
         taken.phase, taken.since, taken.nobody = IN, self.round, 0
-        taken.asked.clear()
+        askers = list(taken.askers)
+        for told in (taken.asked, taken.unready, taken.askers):
+            told.clear()
         self.comparison.begin(topic, cut)
         self.bring(topic)
+        for node in askers if topic in self.brought else ():
+            self.tell_start(node, topic, True)
         if topic in self.brought:
             self.spreading.hand_over(topic)
 

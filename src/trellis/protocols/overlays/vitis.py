@@ -120,9 +120,9 @@ class Routed(Vine):
                     self.relays.part(topic, hop, self.round)
 
     def carried_for(self, topic: Topic, asker: NodeId) -> NodeId | None:
-        return min(
-            (gateway for gateway in self.relays.children.get(topic, {}).values() if gateway != asker), default=None
-        )
+        """One after the other: some of them may be joining themselves."""
+        gateways = sorted({gateway for gateway in self.relays.children.get(topic, {}).values() if gateway != asker})
+        return gateways[self.round % len(gateways)] if gateways else None
 
     def carries(self, topic: Topic) -> bool:
         return bool(self.relays.next_to_me(topic, self.round))
