@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: setup demo test test-one-lane test-other-lane test-live test-the-rest test-audits-on-spark test-on-spark check swarm bench reproduce clean
+.PHONY: setup demo test test-one-lane test-other-lane test-live test-the-rest test-tables-on-spark test-on-spark check swarm bench reproduce clean
 
 setup: .venv/ready
 
@@ -18,7 +18,7 @@ demo: setup  ## a discussion among 64 nodes, its audit, a story and a page; a sw
 
 PYTEST := $(BIN)/python -m pytest
 
-test: setup check  ## what CI runs, in two lanes that take as long: many processes, then Spark; all the rest, then Spark's longest
+test: setup check  ## what CI runs, in two lanes that take as long: many processes, then Spark; all the rest, then audits and ingest on Spark
 	@$(MAKE) --no-print-directory --keep-going --jobs 2 test-one-lane test-other-lane
 
 # A lane runs both of its parts whatever comes of the first.
@@ -28,9 +28,10 @@ test-one-lane: setup
 	+@$(call both,test-live,test-on-spark)
 
 test-other-lane: setup
-	+@$(call both,test-the-rest,test-audits-on-spark)
+	+@$(call both,test-the-rest,test-tables-on-spark)
 
-LONGEST := tests/pipeline/test_audits_on_spark.py  # of what uses Spark: in a session of its own
+# Of what uses Spark: so much, in a session of its own, that both lanes take as long.
+IN_OTHER_LANE := tests/pipeline/test_audits_on_spark.py $(wildcard tests/pipeline/test_ingest_*.py)
 
 # Of two that run at once, one says what it has to say at its end, not among the dots of the other.
 at-its-end = mkdir -p out; $(1) > out/$@.log 2>&1; told=$$?; cat out/$@.log; exit $$told
@@ -42,10 +43,10 @@ test-the-rest: setup  # so this has only what time that leaves
 	@$(call at-its-end,nice -n 19 $(PYTEST) -m "not spark" --ignore tests/live)
 
 test-on-spark: setup
-	$(PYTEST) -m spark $(addprefix --ignore ,$(LONGEST))
+	$(PYTEST) -m spark $(addprefix --ignore ,$(IN_OTHER_LANE))
 
-test-audits-on-spark: setup
-	@$(call at-its-end,$(PYTEST) -m spark $(LONGEST))
+test-tables-on-spark: setup
+	@$(call at-its-end,$(PYTEST) -m spark $(IN_OTHER_LANE))
 
 check: setup  ## style and types
 	$(BIN)/ruff check .

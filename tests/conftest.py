@@ -21,9 +21,25 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker("spark")
 
 
+COMPILED = {"spark.sql.codegen.wholeStage": "true", "spark.sql.codegen.factoryMode": "FALLBACK"}  # as Spark has it
+INTERPRETED = {"spark.sql.codegen.wholeStage": "false", "spark.sql.codegen.factoryMode": "NO_CODEGEN"}
+
+
 @pytest.fixture(scope="session")
 def spark():
-    """One Spark session for all tests, made when the first of them asks for it; set for small tables."""
+    """One Spark session for all tests, made when the first of them asks for it; set for small tables. Over these, to
+    compile a query takes longer than to interpret it.
+    """
     from trellis.pipeline.session import session
 
-    return session("local[2]", {"spark.sql.shuffle.partitions": "2"})
+    return session("local[2]", {"spark.sql.shuffle.partitions": "2", **INTERPRETED})
+
+
+@pytest.fixture(scope="module")
+def compiled(spark):
+    """The same session for tables that are not small: queries are compiled, as they are for whoever uses it."""
+    for key, value in COMPILED.items():
+        spark.conf.set(key, value)
+    yield spark
+    for key, value in INTERPRETED.items():
+        spark.conf.set(key, value)

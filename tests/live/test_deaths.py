@@ -18,9 +18,9 @@ from trellis.trace.table import trace_of as trace_of_rows
 
 TOPIC = "news"
 SILENCE_US_MAX = 3_000_000
-EACH, RATE = 900, 150  # messages of each node, and a second
+EACH, RATE = 480, 80  # messages of each node, and a second
 STOPPED = 10.0  # seconds of SIGSTOP
-SPOKEN, PACE = 1400, 100  # the same where it must be spoken for longer than that
+SPOKEN, PACE = 700, 50  # the same where it must be spoken for longer than that
 
 
 async def troupe(stage: Stage, count: int = 8) -> tuple[list[Actor], Actor]:

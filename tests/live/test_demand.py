@@ -93,7 +93,8 @@ async def until(test: Callable[[], Any]) -> None:
 
 
 async def stop(*nodes: trellis.Node) -> None:
-    await asyncio.gather(*(one.stop() for one in nodes))
+    """The end of a story. They do not leave: without ties they would look in vain for somebody to say goodbye to."""
+    await asyncio.gather(*(one.stop(leave=False) for one in nodes))
 
 
 def links(one: trellis.Node) -> list[int]:

@@ -19,7 +19,7 @@ from trellis.protocols.parts.groups import Desks
 from trellis.trace import store
 
 TOPIC = next(topic for n in range(100) if Desks(3).of(topic := f"t{n}") == 1)
-TURNS = 8
+TURNS = 5
 SLOW = (0.4, 0.6)  # seconds
 TTL_MS = 50
 

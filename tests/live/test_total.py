@@ -14,7 +14,7 @@ from trellis.trace import store
 from trellis.trace.table import Trace
 
 TOPICS = [f"t{n}" for n in range(6)]
-EACH, RATE = 1250, 125  # messages of each node, and a second
+EACH, RATE = 600, 60  # messages of each node, and a second
 SHARED = [f"hall.line-{n:02}" for n in range(30)]
 PAUSE_US_MAX = 5_000_000
 

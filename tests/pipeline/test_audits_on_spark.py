@@ -83,14 +83,14 @@ def shorter(trace: Trace, seed: int) -> Trace:
 
 
 @pytest.fixture(scope="module")
-def table(world, spark, tmp_path_factory):
+def table(world, compiled, tmp_path_factory):
     """All of them in one table; the rows of a run do not stand together."""
     parts = [
         trace.table.append_column("run", pa.repeat(pa.scalar(name), len(trace))) for name, trace in world.traces.items()
     ]
     place = tmp_path_factory.mktemp("twins") / "all.parquet"
     pq.write_table(pa.concat_tables(parts).sort_by([("position", "ascending"), ("run", "descending")]), place)
-    return spark.read.schema(f"{spark_ddl()}, run STRING").parquet(place.as_uri())
+    return compiled.read.schema(f"{spark_ddl()}, run STRING").parquet(place.as_uri())
 
 
 def told(witnesses) -> dict[str, list[Witness]]:

@@ -16,11 +16,11 @@ from trellis.pipeline.ingest.sieve import Sieve
 
 
 @pytest.fixture
-def figures(spark):
+def figures(compiled):
     """The figures of a public trace, and how many were dropped for which reason. Nothing is written."""
 
     def call(kind: str, path: Path, **options):
-        sieve = Sieve(spark, source.found(path))
+        sieve = Sieve(compiled, source.found(path))
         clean = KINDS[kind].take(sieve, chosen(kind, options))
         return clean.statistics, Counter({drop.reason: drop.count for drop in sieve.dropped})
 

@@ -23,31 +23,31 @@ def tried(schedules: int, overlay: str = "vcube", faults: bool = False, seed: in
 
 
 def test_what_is_not_tagged_is_in_total_order_and_everything_comes_once() -> None:
-    campaign = tried(300)
+    campaign = tried(150)
     assert campaign.failures == {}
     assert campaign.violations == dict.fromkeys(promises_of("total", {"across": 1}), 0)
-    assert campaign.deliveries > 30_000
+    assert campaign.deliveries > 15_000
     assert campaign.deliveries // 10 < campaign.late < campaign.deliveries // 2
 
 
 @pytest.mark.parametrize("overlay", ["single-root", "brokers"])
 def test_it_is_so_on_other_overlays(overlay: str) -> None:
-    campaign = tried(60, overlay)
+    campaign = tried(30, overlay)
     assert campaign.failures == {}
-    assert campaign.late > 100
+    assert campaign.late > 50
 
 
 def test_it_is_so_in_a_world_that_breaks_and_what_never_comes_is_told() -> None:
-    campaign = tried(150, faults=True)
+    campaign = tried(75, faults=True)
     assert campaign.failures == {}
-    assert campaign.late > 1_000
-    assert campaign.gaps > 100
+    assert campaign.late > 500
+    assert campaign.gaps > 50
 
 
 def test_the_haste_of_one_is_not_seen_by_others() -> None:
     """Every second node is hasty: the others tag nothing, and all agree on what is not tagged."""
     late = 0
-    for seed in range(60):
+    for seed in range(30):
         scenario = make_hasty(schedule(seed, "vcube", "total"))
         patient = msgspec.structs.replace(scenario.stack, buffer=0, ttl=0)
 
@@ -60,16 +60,16 @@ def test_the_haste_of_one_is_not_seen_by_others() -> None:
         nodes = trace.of_kind("late").numbers("node")
         assert not any(nodes % 2 == 0)
         late += len(nodes)
-    assert late > 500
+    assert late > 250
 
 
 def test_whoever_has_passed_over_too_much_waits_like_any_other(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(passed, "PASSED_MAX", 1)
-    campaign = tried(60)
+    campaign = tried(30)
     assert campaign.failures == {}
     few = campaign.late
     monkeypatch.undo()
-    assert 0 < few < tried(60).late
+    assert 0 < few < tried(30).late
 
 
 def test_with_time_and_room_enough_nothing_is_tagged() -> None:

@@ -149,11 +149,12 @@ def hits(trace: DataFrame, quiet: bool = True) -> DataFrame:
     trace = living(trace, starts_of(trace))
     subscribers = below(subscriptions(trace), inclusions(trace))
     born, steady = owed_to(subscribers, messages(trace), quiet)
-    due = born.join(subscribers, ["run", "topic"]).where(steady).select(*AT_PLACE)
-    due = due.where(~in_tree()).unionByName(due.where(in_tree()).distinct())  # once, on however many levels
+    times = F.when(in_tree(), 1).otherwise(F.count(F.lit(1)))  # in a tree once, on however many levels
+    due = born.join(subscribers, ["run", "topic"]).where(steady).groupBy(*AT_PLACE).agg(times.alias("times"))
     got = of_kind(trace, *DELIVERIES).select(*AT_PLACE).distinct().withColumn("got", F.lit(1))
     owed = due.join(got, AT_PLACE, "left").groupBy("run")
-    found = owed.agg(F.count(F.lit(1)).alias("owed"), F.count("got").alias("made"))
+    found = owed.agg(F.sum("times").alias("owed"), F.sum(F.col("got") * F.col("times")).alias("made"))
+    found = found.fillna(0, ["made"])
     return found.withColumn("hit_ratio", F.col("made") / F.col("owed"))
 
 

@@ -79,9 +79,11 @@ def with_what_is_below(table: DataFrame, pairs: DataFrame) -> DataFrame:
     """Rows about topics, and the same about each topic that those include. `pairs` is what `inclusions` gave; `of` is
     the topic that the row was about.
     """
+    below = pairs.groupBy("run", "of").agg(F.collect_list("topic").alias("below"))
     own = table.withColumn("of", F.col("topic"))
-    below = own.drop("topic").join(F.broadcast(pairs), ["run", "of"])
-    return own.unionByName(below.select(*own.columns))
+    topics = F.concat(F.array("of"), F.coalesce("below", F.array().cast("array<string>")))
+    found = own.join(F.broadcast(below), ["run", "of"], "left").withColumn("topic", F.explode(topics))
+    return found.select(*own.columns)
 
 
 def gaps_in(trace: DataFrame) -> DataFrame:

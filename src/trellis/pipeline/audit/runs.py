@@ -6,14 +6,14 @@ Promises: what is not a whole run of ours is refused before Spark starts, by the
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
 
 import pyarrow as pa
 import pyarrow.parquet as pq
-from pyspark.sql import DataFrame, SparkSession, Window
+from pyspark.sql import Column, DataFrame, SparkSession, Window
 from pyspark.sql import functions as F
 
 from trellis.audit import Excused
@@ -133,11 +133,8 @@ def judge_runs(
     case: Case, audits: tuple[str, ...], shown_max: int | None, say: Said
 ) -> Callable[[Verdict, str], Verdict]:
     """Judge runs that promised the same; what comes back fills in the verdict on one of them."""
-    deliveries = counts(of_kind(case.trace, *DELIVERIES).groupBy("run").count())
-    late = counts(of_kind(case.trace, "late").groupBy("run").count())
-    told = of_kind(case.trace, "gap").groupBy("run")
-    gaps = counts(told.agg(F.sum("batch").alias("count")))
-    pairs = counts(case.pairs_checked())
+    pairs = {row.run: row["count"] for row in case.pairs_checked().collect()}
+    told = {row.run: row for row in tallies(case.trace).collect()}
     violations: dict[str, dict[str, int]] = {}
     witnesses: dict[str, dict[str, list[Any]]] = {}
     by_run = Window.partitionBy("run")
@@ -154,11 +151,12 @@ def judge_runs(
             witnesses[audit].setdefault(row.run, []).append((row.number, witness_of(row)))
 
     def fill(verdict: Verdict, run: str) -> Verdict:
+        tally = told.get(run)
         return verdict._replace(
-            deliveries=deliveries.get(run, 0),
+            deliveries=tally.deliveries if tally else 0,
             pairs_checked=pairs.get(run, 0),
-            gaps=gaps.get(run, 0),
-            late=late.get(run, 0),
+            gaps=tally.gaps if tally else 0,
+            late=tally.late if tally else 0,
             violations={audit: listed.get(run, 0) for audit, listed in violations.items()},
             witnesses={audit: [w for _, w in sorted(listed.get(run, []))] for audit, listed in witnesses.items()},
         )
@@ -166,5 +164,12 @@ def judge_runs(
     return fill
 
 
-def counts(table: DataFrame) -> Mapping[str, int]:
-    return {row.run: row["count"] for row in table.collect()}
+def tallies(trace: DataFrame) -> DataFrame:
+    """One row per run in which anything was told: deliveries, those that were late, and messages told as gaps."""
+
+    def number(what: Column, kinds: tuple[str, ...], name: str) -> Column:
+        return F.sum(F.when(F.col("kind").isin(*kinds), what).otherwise(0)).alias(name)
+
+    one, batch = F.lit(1), F.col("batch")
+    cells = (number(one, DELIVERIES, "deliveries"), number(one, ("late",), "late"), number(batch, ("gap",), "gaps"))
+    return of_kind(trace, *DELIVERIES, "gap").groupBy("run").agg(*cells)
