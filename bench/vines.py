@@ -1,9 +1,11 @@
 """What a round of Vitis costs in the simulator, and how that grows with the number of nodes.
 
     .venv/bin/python bench/vines.py [--sizes 1000,2000,5000,10000] [--rounds 60] [--events 1000]
+    .venv/bin/python bench/vines.py --sizes 10000 --overlay rendezvous [--correlation random]
 
-One process, one core: nodes with 50 of 5,000 topics drawn at random, a table of 15, the printed form; after the rounds
-the events, and as many rounds as it takes until they are everywhere. The largest size is the paper's. Seconds are the
+One process, one core: nodes with 50 of 5,000 topics, drawn at random unless a correlation is given, a table of 15, the
+printed form; after the rounds the events, and as many rounds as it takes until they are everywhere. The largest size is
+the paper's. Seconds are the
 processor's, not the clock's; the growth is a ratio measured in one run.
 """
 
@@ -20,16 +22,17 @@ from trellis.sim import run
 from trellis.words import Time
 
 TOPICS, EACH, TABLE = 5000, 50, 15
+BUCKETS = {"random": 0, "low": 5, "high": 2}  # of 100, from which a node has its topics; 0: from all
 OVER, DRAINED = 10, 25  # rounds in which events are published, and after which they are everywhere
 
 
-def scenario(nodes: int, rounds: int, events: int) -> Scenario:
+def scenario(nodes: int, rounds: int, events: int, overlay: str = "vitis", correlation: str = "random") -> Scenario:
     return Scenario(
-        name=f"vines-{nodes}",
+        name=f"{overlay}-{nodes}",
         seed=1,
-        stack=StackSpec(overlay="vitis", ordering="unordered", table=TABLE, repair=0),
+        stack=StackSpec(overlay=overlay, ordering="unordered", table=TABLE, repair=0),
         nodes=Nodes(count=nodes),
-        subscriptions=Buckets(topics=TOPICS, each=EACH, of=0),
+        subscriptions=Buckets(topics=TOPICS, each=EACH, of=BUCKETS[correlation]),
         workload=Rated(messages=events, begin=rounds, per=max(1, events // OVER)),
         network=Cycles(upkeep=False),
         end=rounds + OVER + DRAINED,
@@ -41,6 +44,8 @@ def main() -> None:
     parser.add_argument("--sizes", default="1000,2000,5000,10000")
     parser.add_argument("--rounds", type=int, default=60)
     parser.add_argument("--events", type=int, default=1000)
+    parser.add_argument("--overlay", choices=["vitis", "rendezvous"], default="vitis")
+    parser.add_argument("--correlation", choices=list(BUCKETS), default="random")
     asked = parser.parse_args()
     first = None
     print("nodes   seconds  per round  per node and round  growth  hit ratio  overhead  hops  memory")
@@ -53,7 +58,7 @@ def main() -> None:
                 done[0] = now
                 print(f"  round {now}, {time.process_time() - began:.0f} s", end="\r", flush=True)
 
-        world = scenario(nodes, asked.rounds, asked.events)
+        world = scenario(nodes, asked.rounds, asked.events, asked.overlay, asked.correlation)
         result = run(world, progress=tell)
         seconds = time.process_time() - began
         per_round = seconds / (world.end or 1)
