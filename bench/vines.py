@@ -23,7 +23,7 @@ from trellis.words import Time
 
 TOPICS, EACH, TABLE = 5000, 50, 15
 BUCKETS = {"random": 0, "low": 5, "high": 2}  # of 100, from which a node has its topics; 0: from all
-OVER, DRAINED = 10, 25  # rounds in which events are published, and after which they are everywhere
+OVER, DRAINED = 10, 60  # rounds in which events are published, and after which they are everywhere (three a hop)
 
 
 def scenario(nodes: int, rounds: int, events: int, overlay: str = "vitis", correlation: str = "random") -> Scenario:
