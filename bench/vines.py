@@ -1,6 +1,7 @@
 """What a round of Vitis costs in the simulator, and how that grows with the number of nodes.
 
     .venv/bin/python bench/vines.py [--sizes 1000,2000,5000,10000] [--rounds 60] [--events 1000]
+    .venv/bin/python bench/vines.py --rounds 15 --events 4 --drained 1   # only how the cost of a round grows
     .venv/bin/python bench/vines.py --sizes 10000 --overlay rendezvous [--correlation random]
 
 One process, one core: nodes with 50 of 5,000 topics, drawn at random unless a correlation is given, a table of 15, the
@@ -26,16 +27,24 @@ BUCKETS = {"random": 0, "low": 5, "high": 2}  # of 100, from which a node has it
 OVER, DRAINED = 10, 60  # rounds in which events are published, and after which they are everywhere (three a hop)
 
 
-def scenario(nodes: int, rounds: int, events: int, overlay: str = "vitis", correlation: str = "random") -> Scenario:
+def scenario(
+    nodes: int,
+    rounds: int,
+    events: int,
+    overlay: str = "vitis",
+    correlation: str = "random",
+    drained: int = DRAINED,
+) -> Scenario:
+    over = min(events, OVER)
     return Scenario(
         name=f"{overlay}-{nodes}",
         seed=1,
         stack=StackSpec(overlay=overlay, ordering="unordered", table=TABLE, repair=0),
         nodes=Nodes(count=nodes),
         subscriptions=Buckets(topics=TOPICS, each=EACH, of=BUCKETS[correlation]),
-        workload=Rated(messages=events, begin=rounds, per=max(1, events // OVER)),
+        workload=Rated(messages=events, begin=rounds, per=events // over),
         network=Cycles(upkeep=False),
-        end=rounds + OVER + DRAINED,
+        end=rounds + over + drained,
     )
 
 
@@ -44,6 +53,7 @@ def main() -> None:
     parser.add_argument("--sizes", default="1000,2000,5000,10000")
     parser.add_argument("--rounds", type=int, default=60)
     parser.add_argument("--events", type=int, default=1000)
+    parser.add_argument("--drained", type=int, default=DRAINED, help="rounds after the last event")
     parser.add_argument("--overlay", choices=["vitis", "rendezvous"], default="vitis")
     parser.add_argument("--correlation", choices=list(BUCKETS), default="random")
     asked = parser.parse_args()
@@ -58,7 +68,7 @@ def main() -> None:
                 done[0] = now
                 print(f"  round {now}, {time.process_time() - began:.0f} s", end="\r", flush=True)
 
-        world = scenario(nodes, asked.rounds, asked.events, asked.overlay, asked.correlation)
+        world = scenario(nodes, asked.rounds, asked.events, asked.overlay, asked.correlation, asked.drained)
         result = run(world, progress=tell)
         seconds = time.process_time() - began
         per_round = seconds / (world.end or 1)
