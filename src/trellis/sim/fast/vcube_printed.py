@@ -1,0 +1,581 @@
+"""VCube-PS as printed, in a block of memory. Answers to protocols/overlays/vcube_printed.py, line by line.
+
+Assumes:  links that lose nothing and keep the order of their packets, as its twin does.
+
+What is kept otherwise than there, and why the rows are the same:
+- A broadcast (SUB, UNS or PUB) is a number, its *wave*. Its `acks` at all nodes are one slab, given back when no packet
+  of the wave is on its way: nobody looks at them again.
+- `mem` and the membership information of an ACK are chains that are handed on, not copied. Where a node's view has
+  taken in what came before, only what is new is looked at.
+- `causal_barrier` is not kept up with each delivery: a node that still has something to say keeps what it has delivered
+  since it last spoke, and works the barrier out when it speaks.
+- Of `last_delvs` and `first_rec` there are columns for nodes that publish only.
+- A waiting message remembers the first predecessor that it waits for: those before it stay satisfied, unless what its
+  node knows of a source falls back (LAPSES).
+"""
+
+from __future__ import annotations
+
+from trellis.sim.fast import calendar as cal
+from trellis.sim.fast import lines as out
+from trellis.sim.fast import network as net
+from trellis.sim.fast import views as vws
+from trellis.sim.fast.jit import compiled, inlined
+from trellis.sim.fast.memory import NONE, TABLES, Block, Table, base, counter, room
+from trellis.sim.fast.views import NEVER
+
+PACKETS = ["", "SUB", "UNS", "PUB", "ACK"]
+SUB, UNS, PUB, ACK = 1, 2, 3, 4
+
+# What an application does.
+LEAVE, JOIN, SAY = 0, 1, 2
+
+# Why the kernel came back.
+DONE, PROGRESS, GROW = 0, 1, 2
+
+ACTIONS = Table(10, 4)  # what applications do, in order; then for each node its reply in a discussion
+AT, ACTOR, ABOUT, DOES = 0, 1, 2, 3
+NODES = Table(11, 4)
+COUNTER, OPENER, THINK, HEARD = 0, 1, 2, 3  # opener of a discussion; how long it thinks, or -1; openings so far
+PLACES = Table(12, 14)  # a node on a topic: topic * nodes + node
+IDLE = 0  # tasks that wait for the queue
+FIRST_QUEUED, LAST_QUEUED, QUEUED = 1, 2, 3  # br_queue, a chain of waves
+EPOCH = 4  # how often it joined or left
+UNSAID = 5  # messages that it will still ask to publish, or has in its queue
+FIRST_WAITING, LAST_WAITING, WAITERS = 6, 7, 8  # not_delvs, a chain
+FIRST_LOGGED, LAST_LOGGED, LOGS = 9, 10, 11  # delivered since it last spoke, a chain
+LAPSES = 12  # how often a source fell back behind what was known of it
+COLUMN = 13  # of the node among those that publish on the topic, or -1
+KNOWN = Table(13, 2)  # per place, and node that publishes on its topic
+LAST_DELVS, FIRST_REC = 0, 1
+WAVES = Table(14, 11)
+SOURCE, TOPIC, SEQ, KIND = 0, 1, 2, 3
+QUEUE = 4  # the next one in its source's queue
+ACTING = 5  # its source waits for acknowledgements
+SLAB = 6
+FLYING = 7  # packets on their way
+FOLLOWS, BARRIER = 8, 9  # where its barrier begins among `names`, and how long it is
+MARK = 10
+ACKS = Table(15, 5)  # per slab and node; a slab that is free has the next free one as its first parent
+PARENT, NB, MEM_FIRST, MEM_LAST = 0, 1, 2, 3
+SEEN = 4  # the epoch in which the node's view took in `mem`, or -1
+MEMBERS = Table(16, 3)  # membership information, in chains
+WHO, RC, AFTER = 0, 1, 2
+NAMES = Table(17, 1)  # barriers, one after the other
+WAITS = Table(18, 4)  # messages that wait, in chains
+MESSAGE, MISSING, LAPSE, BEHIND = 0, 1, 2, 3  # the predecessor that it waits for, since so many lapses
+LOGGED = Table(19, 2)  # messages that were delivered, in chains
+TOLD, THEN = 0, 1
+SOME = Table(20, 1)  # children of a node, for a moment
+
+PARTS = [ACTIONS, NODES, PLACES, KNOWN, WAVES, ACKS, MEMBERS, NAMES, WAITS, LOGGED, SOME]
+AT_ACTIONS, AT_NODES, AT_PLACES, AT_KNOWN, AT_WAVES, AT_ACKS = (base(part.number) for part in PARTS[:6])
+AT_MEMBERS, AT_NAMES, AT_WAITS, AT_LOGGED, AT_SOME = (base(part.number) for part in PARTS[6:])
+ACTION, NODE, PLACE, KNOWS, WAVE, ACKED, MEMBER, _, WAIT, LOG, _ = (part.width for part in PARTS)
+ROOM_WAVES, ROOM_ACKS, ROOM_MEMBERS, ROOM_NAMES, ROOM_WAITS, ROOM_LOGGED = (room(part.number) for part in PARTS[4:10])
+
+EVENTS, NEXT_ACTION, ALL_ACTIONS, OPENERS, ORDERED, STAMP, TOPICS, SPEAKERS = (counter(n) for n in range(16, 24))
+# How many records are in use, and the first of those that are free again.
+USED_WAVES, USED_SLABS, USED_MEMBERS, USED_NAMES, USED_WAITS, USED_LOGGED = (counter(n) for n in range(24, 30))
+FREE_SLAB, FREE_MEMBER, FREE_WAIT, FREE_LOG = (counter(n) for n in range(30, 34))
+LACKING = counter(35)  # which table has no room
+IN_CALENDAR, IN_VIEWS, IN_ROWS = cal.ENTRIES.number, 9, TABLES
+IN_WAVES, IN_ACKS, IN_MEMBERS, IN_NAMES, IN_WAITS, IN_LOGGED = (part.number for part in PARTS[4:10])
+JOINS = counter(34)  # whether anybody ever joins; if not, no ACK has anything to say that others do not know
+
+
+@compiled
+def go_on(m: Block, rows: Block, end: int, due: int) -> int:
+    """Work off what is due until `due` events have happened, or something has no room."""
+    while True:
+        if m[cal.CURSOR] == m[cal.COUNT]:
+            if m[EVENTS] >= due:
+                return PROGRESS
+            if not push_actions(m):
+                m[LACKING] = IN_CALENDAR
+                return GROW
+            if cal.next_time(m) > end:
+                return DONE
+            cal.pop(m)
+            m[EVENTS] += m[cal.COUNT]
+        while m[cal.CURSOR] < m[cal.COUNT]:
+            m[LACKING] = lacking(m, rows, cal.peek(m))
+            if m[LACKING] != NONE:
+                return GROW
+            step(m, rows, cal.take(m))
+
+
+@compiled
+def push_actions(m: Block) -> bool:
+    """Those of the next time, if it is theirs."""
+    k, last = m[NEXT_ACTION], m[ALL_ACTIONS]
+    if k == last:
+        return True
+    at = m[m[AT_ACTIONS] + k * ACTION + AT]
+    if at > cal.next_time(m):
+        return True
+    after = k
+    while after < last and m[m[AT_ACTIONS] + after * ACTION + AT] == at:
+        after += 1
+    if not cal.has_room(m, after - k):
+        return False
+    while k < after:
+        cal.push(m, at, m[m[AT_ACTIONS] + k * ACTION + ACTOR], -1, k, 0, 0)
+        k += 1
+    m[NEXT_ACTION] = k
+    return True
+
+
+@inlined
+def lacking(m: Block, rows: Block, e: int) -> int:
+    """Which table has too little room for whatever may come of one event; NONE if all have enough."""
+    if m[e + cal.PEER] >= 0:
+        topic = m[m[AT_WAVES] + (m[e + cal.WHAT] >> 1) * WAVE + TOPIC]
+    else:
+        topic = m[m[AT_ACTIONS] + m[e + cal.WHAT] * ACTION + ABOUT]
+    p = place(m, topic, m[e + cal.NODE])
+    waves, waiting, wide = 1 + m[p + QUEUED], m[p + WAITERS], m[vws.DIMENSION] + 2
+    if not cal.has_room(m, waves * wide + waiting + 2):
+        return IN_CALENDAR
+    if not out.has_room(rows, waves * (wide + 6) + waiting + 8):
+        return IN_ROWS
+    if not vws.has_room(m):
+        return IN_VIEWS
+    if m[USED_WAVES] == m[ROOM_WAVES]:
+        return IN_WAVES
+    if (m[USED_SLABS] + waves) * m[net.NODES] > m[ROOM_ACKS] and (waves > 1 or m[FREE_SLAB] == NONE):
+        return IN_ACKS
+    if m[USED_MEMBERS] == m[ROOM_MEMBERS] and m[FREE_MEMBER] == NONE:
+        return IN_MEMBERS
+    if m[USED_WAITS] == m[ROOM_WAITS] and m[FREE_WAIT] == NONE:
+        return IN_WAITS
+    if m[USED_LOGGED] + waves + waiting > m[ROOM_LOGGED]:
+        return IN_LOGGED
+    if m[USED_NAMES] + m[p + LOGS] + waiting + 2 * waves > m[ROOM_NAMES]:
+        return IN_NAMES
+    return NONE
+
+
+@inlined
+def place(m: Block, topic: int, node: int) -> int:
+    return m[AT_PLACES] + (topic * m[net.NODES] + node) * PLACE
+
+
+@inlined
+def known(m: Block, p: int, column: int) -> int:
+    """What a place knows of a publisher."""
+    return m[AT_KNOWN] + ((p - m[AT_PLACES]) // PLACE * m[SPEAKERS] + column) * KNOWS
+
+
+@inlined
+def column(m: Block, w: int) -> int:
+    """Of a wave's source among those that publish on its topic, or -1."""
+    return m[place(m, m[w + TOPIC], m[w + SOURCE]) + COLUMN]
+
+
+@inlined
+def is_in(m: Block, p: int, me: int) -> bool:
+    return vws.has_member(m, (p - m[AT_PLACES]) // PLACE, m[net.NODES], me)
+
+
+@inlined
+def update(m: Block, p: int, node: int, inside: int, rc: int) -> None:
+    vws.update(m, (p - m[AT_PLACES]) // PLACE, m[net.NODES], node, inside, rc)
+
+
+@compiled
+def step(m: Block, rows: Block, e: int) -> None:
+    now, me, j, what = m[cal.NOW], m[e + cal.NODE], m[e + cal.PEER], m[e + cal.WHAT]
+    if j < 0:
+        act(m, rows, now, me, m[AT_ACTIONS] + what * ACTION)
+        return
+    wave, is_ack, head, tail = what >> 1, what & 1, m[e + cal.HEAD], m[e + cal.TAIL]
+    w = m[AT_WAVES] + wave * WAVE
+    p = place(m, m[w + TOPIC], me)
+    m[w + FLYING] -= 1
+    packet = ACK if is_ack else m[w + KIND]
+    out.write(rows, now, 0, out.RECEIVE, me, wave, packet, j, 1 if packet == PUB else 0, 0)
+    if is_ack:
+        upon_ack(m, rows, now, me, p, wave, head, tail)
+    else:
+        upon_wave(m, rows, now, me, p, wave, j)
+    if m[w + FLYING] == 0 and m[w + SLAB] != NONE:
+        m[m[AT_ACKS] + m[w + SLAB] * m[net.NODES] * ACKED + PARENT] = m[FREE_SLAB]
+        m[FREE_SLAB] = m[w + SLAB]
+        m[w + SLAB] = NONE
+
+
+# Applications (Algorithm 1)
+
+
+@compiled
+def act(m: Block, rows: Block, now: int, me: int, a: int) -> None:
+    topic, does = m[a + ABOUT], m[a + DOES]
+    p, own = place(m, topic, me), out.own(m[TOPICS], me, topic)
+    number, nodes = topic * m[net.NODES] + me, m[net.NODES]
+    counted = m[AT_NODES] + me * NODE + COUNTER
+    if is_in(m, p, me) == (does == JOIN):
+        if does == SAY:
+            m[p + UNSAID] -= 1
+        out.write(rows, now, 0, out.REFUSE, me, own, 0, -1, 0, 0)
+        return
+    if does == SAY:
+        wave = new_wave(m, me, topic, PUB)
+        out.write(rows, now, 0, out.PUBLISH, me, wave, 0, -1, 0, 0)
+    elif does == JOIN:
+        out.write(rows, now, 0, out.SUBSCRIBE, me, own, 0, -1, 0, 0)
+        vws.clear(m, number, nodes)
+        vws.update(m, number, nodes, me, 1, m[counted])
+        m[p + EPOCH] += 1
+        m[p + IDLE] += 1
+        wave = new_wave(m, me, topic, SUB)
+    else:
+        out.write(rows, now, 0, out.UNSUBSCRIBE, me, own, 0, -1, 0, 0)
+        vws.forget(m, number, nodes, me)
+        m[p + EPOCH] += 1
+        wave = new_wave(m, me, topic, UNS)
+    if m[p + LAST_QUEUED] == NONE:
+        m[p + FIRST_QUEUED] = wave
+    else:
+        m[m[AT_WAVES] + m[p + LAST_QUEUED] * WAVE + QUEUE] = wave
+    m[p + LAST_QUEUED] = wave
+    m[p + QUEUED] += 1
+    start_msg_propagation(m, rows, now, me, p)
+
+
+@inlined
+def new_wave(m: Block, me: int, topic: int, kind: int) -> int:
+    """Lines 7-9."""
+    wave, counted = m[USED_WAVES], m[AT_NODES] + me * NODE + COUNTER
+    w = m[AT_WAVES] + wave * WAVE
+    m[USED_WAVES] += 1
+    m[w + SOURCE], m[w + TOPIC], m[w + SEQ], m[w + KIND] = me, topic, m[counted], kind
+    m[w + QUEUE] = m[w + SLAB] = NONE
+    m[counted] += 1
+    return wave
+
+
+# Algorithm 2
+
+
+@compiled
+def start_msg_propagation(m: Block, rows: Block, now: int, me: int, p: int) -> None:
+    """Lines 13-36."""
+    while m[p + IDLE] and m[p + FIRST_QUEUED] != NONE:
+        m[p + IDLE] -= 1
+        wave = m[p + FIRST_QUEUED]
+        w = m[AT_WAVES] + wave * WAVE
+        m[p + FIRST_QUEUED] = m[w + QUEUE]
+        m[p + QUEUED] -= 1
+        if m[p + FIRST_QUEUED] == NONE:
+            m[p + LAST_QUEUED] = NONE
+        if m[w + KIND] == PUB:
+            deliver_mine(m, rows, now, me, p, wave)
+        count = children(m, p, me, m[w + KIND], m[vws.DIMENSION])
+        for k in range(count):
+            send(m, rows, now, me, m[m[AT_SOME] + k], wave, 0, NONE, NONE)
+        if count:
+            expect(m, w, me, NONE, count)
+            m[w + ACTING] = 1
+        else:
+            broadcast_done(m, rows, now, me, p, wave)
+
+
+@compiled
+def deliver_mine(m: Block, rows: Block, now: int, me: int, p: int, wave: int) -> None:
+    """Lines 16-22. The barrier: what I have delivered since I last spoke, but for what one of those followed."""
+    w, of_me = m[AT_WAVES] + wave * WAVE, known(m, p, m[p + COLUMN])
+    if m[of_me + FIRST_REC] == NEVER:
+        m[of_me + FIRST_REC] = m[w + SEQ]
+    m[STAMP] += 1
+    entry = m[p + FIRST_LOGGED]
+    while entry != NONE:
+        one = m[AT_LOGGED] + entry * LOG
+        d = m[AT_WAVES] + m[one + TOLD] * WAVE
+        for k in range(m[AT_NAMES] + m[d + FOLLOWS], m[AT_NAMES] + m[d + FOLLOWS] + m[d + BARRIER]):
+            m[m[AT_WAVES] + m[k] * WAVE + MARK] = 0
+        m[d + MARK] = m[STAMP]
+        entry = m[one + THEN]
+    m[w + FOLLOWS] = m[USED_NAMES]
+    entry = m[p + FIRST_LOGGED]
+    while entry != NONE:
+        one = m[AT_LOGGED] + entry * LOG
+        d = m[AT_WAVES] + m[one + TOLD] * WAVE
+        if m[d + MARK] == m[STAMP]:
+            m[d + MARK] = 0
+            m[m[AT_NAMES] + m[USED_NAMES]] = m[one + TOLD]
+            m[USED_NAMES] += 1
+        entry = m[one + THEN]
+    m[w + BARRIER] = m[USED_NAMES] - m[w + FOLLOWS]
+    out.write(rows, now, 0, out.SPREAD, me, wave, 0, -1, 0, m[w + BARRIER])
+    deliver(m, rows, now, me, wave)
+    m[of_me + LAST_DELVS] = m[w + SEQ]
+    if m[p + FIRST_LOGGED] != NONE:
+        m[m[AT_LOGGED] + m[p + LAST_LOGGED] * LOG + THEN] = m[FREE_LOG]
+        m[FREE_LOG] = m[p + FIRST_LOGGED]
+    m[p + FIRST_LOGGED], m[p + LAST_LOGGED], m[p + LOGS] = NONE, NONE, 0
+    m[p + UNSAID] -= 1
+    log(m, p, wave)
+
+
+@inlined
+def log(m: Block, p: int, wave: int) -> None:
+    """If it has something to say later."""
+    if m[p + UNSAID] > 0:
+        entry = m[FREE_LOG]
+        if entry == NONE:
+            entry = m[USED_LOGGED]
+            m[USED_LOGGED] += 1
+        else:
+            m[FREE_LOG] = m[m[AT_LOGGED] + entry * LOG + THEN]
+        one = m[AT_LOGGED] + entry * LOG
+        m[one + TOLD], m[one + THEN] = wave, NONE
+        if m[p + FIRST_LOGGED] == NONE:
+            m[p + FIRST_LOGGED] = entry
+        else:
+            m[m[AT_LOGGED] + m[p + LAST_LOGGED] * LOG + THEN] = entry
+        m[p + LAST_LOGGED] = entry
+        m[p + LOGS] += 1
+
+
+@inlined
+def deliver(m: Block, rows: Block, now: int, me: int, wave: int) -> None:
+    """To the application, which may take part in a discussion."""
+    out.write(rows, now, 0, out.DELIVER, me, wave, 0, -1, 0, 0)
+    if m[OPENERS]:
+        n, source = m[AT_NODES] + me * NODE, m[m[AT_WAVES] + wave * WAVE + SOURCE]
+        if m[m[AT_NODES] + source * NODE + OPENER] and m[n + THINK] >= 0:
+            m[n + HEARD] += 1
+            if m[n + HEARD] == m[OPENERS]:
+                cal.push(m, now + m[n + THINK], me, -2, m[ALL_ACTIONS] + me, 0, 0)
+
+
+@compiled
+def broadcast_done(m: Block, rows: Block, now: int, me: int, p: int, wave: int) -> None:
+    """Lines 31-36."""
+    m[p + IDLE] += 1
+    w = m[AT_WAVES] + wave * WAVE
+    if m[w + KIND] == UNS:
+        for k in range(m[SPEAKERS]):
+            of = known(m, p, k)
+            m[of + LAST_DELVS] = m[of + FIRST_REC] = NEVER
+        if m[p + FIRST_WAITING] != NONE:
+            m[m[AT_WAITS] + m[p + LAST_WAITING] * WAIT + BEHIND] = m[FREE_WAIT]
+            m[FREE_WAIT] = m[p + FIRST_WAITING]
+        m[p + FIRST_WAITING], m[p + LAST_WAITING], m[p + WAITERS] = NONE, NONE, 0
+        if m[p + FIRST_QUEUED] == NONE:
+            m[p + IDLE] -= 1
+    elif m[w + KIND] == PUB:
+        out.write(rows, now, 0, out.SETTLE, me, wave, 0, -1, 1, 0)
+    elif is_in(m, p, me) and m[vws.row_of(m, (p - m[AT_PLACES]) // PLACE) + me] == m[w + SEQ]:
+        out.write(rows, now, 0, out.CONFIRM, me, out.own(m[TOPICS], me, m[w + TOPIC]), 0, -1, 0, 0)
+
+
+@compiled
+def upon_wave(m: Block, rows: Block, now: int, me: int, p: int, wave: int, j: int) -> None:
+    """Lines 37-53, and 62-74 for SUB, UNS and PUB."""
+    w = m[AT_WAVES] + wave * WAVE
+    kind = m[w + KIND]
+    count = children(m, p, me, kind, vws.cluster(me, j) - 1)
+    if count == 0:
+        send_acks(m, rows, now, me, j, p, wave, NONE, NONE)
+    else:
+        expect(m, w, me, j, count)
+        for k in range(count):
+            send(m, rows, now, me, m[m[AT_SOME] + k], wave, 0, NONE, NONE)
+    if not is_in(m, p, me):
+        return
+    at = column(m, w)
+    if kind == PUB:
+        of = known(m, p, at)
+        if m[of + FIRST_REC] == NEVER:
+            m[of + FIRST_REC] = m[w + SEQ]
+        await_turn(m, p, wave)
+        check_delivery(m, rows, now, me, p)
+    elif kind == SUB:
+        update(m, p, m[w + SOURCE], 1, m[w + SEQ])
+    else:
+        update(m, p, m[w + SOURCE], 0, m[w + SEQ])
+        if at != NONE:
+            m[known(m, p, at) + FIRST_REC] = NEVER
+            m[p + LAPSES] += 1
+
+
+@compiled
+def upon_ack(m: Block, rows: Block, now: int, me: int, p: int, wave: int, head: int, tail: int) -> None:
+    """Lines 54-61, 62-74 for ACK, and 31."""
+    w = m[AT_WAVES] + wave * WAVE
+    a = m[AT_ACKS] + (m[w + SLAB] * m[net.NODES] + me) * ACKED
+    if m[w + SLAB] == NONE or m[a + NB] == 0:
+        recycle(m, head, tail)  # line 55 finds nothing
+        return
+    if head != NONE:
+        if m[a + MEM_FIRST] == NONE:
+            m[a + MEM_FIRST] = head
+        else:
+            m[m[AT_MEMBERS] + m[a + MEM_LAST] * MEMBER + AFTER] = head
+        m[a + MEM_LAST] = tail
+    m[a + NB] -= 1
+    first, last, parent, done = m[a + MEM_FIRST], m[a + MEM_LAST], m[a + PARENT], m[a + NB] == 0
+    if done and parent != NONE:
+        send_acks(m, rows, now, me, parent, p, wave, first, last)
+    if is_in(m, p, me):
+        entry = head if m[a + SEEN] == m[p + EPOCH] else first
+        while entry != NONE:
+            one = m[AT_MEMBERS] + entry * MEMBER
+            update(m, p, m[one + WHO], 1, m[one + RC])
+            entry = m[one + AFTER]
+        m[a + SEEN] = m[p + EPOCH]
+    if done and parent == NONE:
+        recycle(m, first, last)
+    if done and m[w + ACTING] and m[w + SOURCE] == me:
+        m[w + ACTING] = 0
+        broadcast_done(m, rows, now, me, p, wave)
+        start_msg_propagation(m, rows, now, me, p)
+
+
+@inlined
+def send_acks(m: Block, rows: Block, now: int, me: int, j: int, p: int, wave: int, head: int, tail: int) -> None:
+    """Lines 95-98: what was gathered, and my own entry."""
+    at = column(m, m[AT_WAVES] + wave * WAVE)
+    if m[JOINS] and is_in(m, p, me) and (at == NONE or m[known(m, p, at) + FIRST_REC] == NEVER):
+        entry = m[FREE_MEMBER]
+        if entry == NONE:
+            entry = m[USED_MEMBERS]
+            m[USED_MEMBERS] += 1
+        else:
+            m[FREE_MEMBER] = m[m[AT_MEMBERS] + entry * MEMBER + AFTER]
+        one = m[AT_MEMBERS] + entry * MEMBER
+        m[one + WHO], m[one + RC], m[one + AFTER] = me, m[vws.row_of(m, (p - m[AT_PLACES]) // PLACE) + me], NONE
+        if head == NONE:
+            head = entry
+        else:
+            m[m[AT_MEMBERS] + tail * MEMBER + AFTER] = entry
+        tail = entry
+    send(m, rows, now, me, j, wave, 1, head, tail)
+
+
+@inlined
+def recycle(m: Block, head: int, tail: int) -> None:
+    """A chain of membership information that nobody needs any more."""
+    if head != NONE:
+        m[m[AT_MEMBERS] + tail * MEMBER + AFTER] = m[FREE_MEMBER]
+        m[FREE_MEMBER] = head
+
+
+@compiled
+def send(m: Block, rows: Block, now: int, me: int, to: int, wave: int, is_ack: int, head: int, tail: int) -> None:
+    departure = net.leaves(m, now, me)
+    arrival = net.arrives(m, departure, me, to)
+    w = m[AT_WAVES] + wave * WAVE
+    packet = ACK if is_ack else m[w + KIND]
+    out.write(rows, now, departure - now, out.SEND, me, wave, packet, to, 1 if packet == PUB else 0, 0)
+    m[w + FLYING] += 1
+    cal.push(m, arrival, to, me, 2 * wave + is_ack, head, tail)
+
+
+@inlined
+def expect(m: Block, w: int, me: int, parent: int, count: int) -> None:
+    """An element of `acks`; a second one replaces the first."""
+    nodes = m[net.NODES]
+    if m[w + SLAB] == NONE:
+        slab = m[FREE_SLAB]
+        if slab == NONE:
+            slab = m[USED_SLABS]
+            m[USED_SLABS] += 1
+        else:
+            m[FREE_SLAB] = m[m[AT_ACKS] + slab * nodes * ACKED + PARENT]
+        m[w + SLAB] = slab
+        for k in range(nodes):
+            m[m[AT_ACKS] + (slab * nodes + k) * ACKED + NB] = 0
+    a = m[AT_ACKS] + (m[w + SLAB] * nodes + me) * ACKED
+    if m[a + NB]:
+        recycle(m, m[a + MEM_FIRST], m[a + MEM_LAST])
+    m[a + PARENT], m[a + NB], m[a + MEM_FIRST], m[a + MEM_LAST], m[a + SEEN] = parent, count, NONE, NONE, -1
+
+
+@inlined
+def children(m: Block, p: int, me: int, kind: int, height: int) -> int:
+    """CHILDREN, how many: of everybody for a SUB, else of the subscribers that I know of."""
+    v = vws.row_of(m, (p - m[AT_PLACES]) // PLACE)
+    if kind == SUB:
+        v = m[vws.AT_VIEWS] + vws.EVERYBODY * m[vws.WIDE]
+    count = 0
+    for s in range(1, height + 1):
+        one = vws.first(m, v, m[net.NODES], me, s)
+        if one >= 0:
+            m[m[AT_SOME] + count] = one
+            count += 1
+    return count
+
+
+@inlined
+def await_turn(m: Block, p: int, wave: int) -> None:
+    """Lines 64-66. A message that waits already keeps its place."""
+    entry = m[p + FIRST_WAITING]
+    while entry != NONE:
+        if m[m[AT_WAITS] + entry * WAIT + MESSAGE] == wave:
+            return
+        entry = m[m[AT_WAITS] + entry * WAIT + BEHIND]
+    entry = m[FREE_WAIT]
+    if entry == NONE:
+        entry = m[USED_WAITS]
+        m[USED_WAITS] += 1
+    else:
+        m[FREE_WAIT] = m[m[AT_WAITS] + entry * WAIT + BEHIND]
+    one = m[AT_WAITS] + entry * WAIT
+    m[one + MESSAGE], m[one + MISSING], m[one + LAPSE], m[one + BEHIND] = wave, 0, 0, NONE
+    if m[p + FIRST_WAITING] == NONE:
+        m[p + FIRST_WAITING] = entry
+    else:
+        m[m[AT_WAITS] + m[p + LAST_WAITING] * WAIT + BEHIND] = entry
+    m[p + LAST_WAITING] = entry
+    m[p + WAITERS] += 1
+
+
+@compiled
+def check_delivery(m: Block, rows: Block, now: int, me: int, p: int) -> None:
+    """Lines 83-89: the first in the order of arrival that can be delivered, again and again."""
+    before, entry = NONE, m[p + FIRST_WAITING]
+    while entry != NONE:
+        one = m[AT_WAITS] + entry * WAIT
+        if not check_cb(m, p, one):
+            before, entry = entry, m[one + BEHIND]
+            continue
+        wave = m[one + MESSAGE]
+        if before == NONE:
+            m[p + FIRST_WAITING] = m[one + BEHIND]
+        else:
+            m[m[AT_WAITS] + before * WAIT + BEHIND] = m[one + BEHIND]
+        if m[p + LAST_WAITING] == entry:
+            m[p + LAST_WAITING] = before
+        m[p + WAITERS] -= 1
+        m[one + BEHIND] = m[FREE_WAIT]
+        m[FREE_WAIT] = entry
+        deliver(m, rows, now, me, wave)
+        w = m[AT_WAVES] + wave * WAVE
+        of = known(m, p, column(m, w))
+        if m[of + LAST_DELVS] > m[w + SEQ]:
+            m[p + LAPSES] += 1
+        m[of + LAST_DELVS] = m[w + SEQ]
+        log(m, p, wave)
+        before, entry = NONE, m[p + FIRST_WAITING]
+
+
+@compiled
+def check_cb(m: Block, p: int, one: int) -> bool:
+    """Lines 90-94."""
+    if not m[ORDERED]:
+        return True
+    w = m[AT_WAVES] + m[one + MESSAGE] * WAVE
+    k = m[one + MISSING] if m[one + LAPSE] == m[p + LAPSES] else 0
+    m[one + LAPSE] = m[p + LAPSES]
+    while k < m[w + BARRIER]:
+        d = m[AT_WAVES] + m[m[AT_NAMES] + m[w + FOLLOWS] + k] * WAVE
+        of = known(m, p, column(m, d))
+        if m[of + LAST_DELVS] < m[d + SEQ] and m[of + FIRST_REC] <= m[d + SEQ]:
+            m[one + MISSING] = k
+            return False
+        k += 1
+    m[one + MISSING] = k
+    return True
