@@ -19,7 +19,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 # What Numba keeps it takes for good as long as one file is unchanged, though a kernel may call others. So each state of
 # all kernels has a place of its own; NUMBA_CACHE_DIR says where those are.
-numba.config.CACHE_DIR = kernels_of(numba.config.CACHE_DIR)
+numba.config.CACHE_DIR = kernels_of(numba.config.CACHE_DIR)  # type: ignore[attr-defined]
 
 
 # No counting of references: kernels make no arrays, they only fill what they are given (it would take half the time).

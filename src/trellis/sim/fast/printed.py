@@ -32,6 +32,7 @@ class Printed:
         self.standing = {} if scenario.subscriptions.announce else plan.standing
         self.topics = sorted({*plan.standing, *(action.event.topic for action in plan.actions)})
         self.code = {topic: code for code, topic in enumerate(self.topics)}
+        self.joins = any(isinstance(action.event, Subscribe) for action in plan.actions)
         self.views = vws.views(self.nodes)
         self.tables = [*cal.PARTS, *net.PARTS, vws.HOLDERS, self.views, *kernel.PARTS]
         self.rows = out.lines(1 << 16, kept)
@@ -51,8 +52,9 @@ class Printed:
     def begin(self) -> Block:
         nodes, places = self.nodes, self.nodes * len(self.topics)
         speakers = max(1, int((self.unsaid > 0).sum(axis=1).max(initial=0)))
+        actors = len({(action.node, action.event.topic) for action in self.plan.actions})
         rooms: dict[Table, int] = {
-            **cal.rooms(1 << 12),
+            **cal.rooms(1 << max(10, (8 * nodes).bit_length()), nodes),
             **net.rooms(self.scenario),
             vws.HOLDERS: places,
             self.views: vws.STANDING + len(self.standing) + 1,
@@ -61,7 +63,8 @@ class Printed:
             kernel.PLACES: places,
             kernel.KNOWN: places * speakers,
             kernel.WAVES: max(64, len(self.plan.actions) + nodes),
-            kernel.ACKS: 4 * nodes,
+            kernel.ACKS: (actors + 4) * nodes,  # each has about one wave on its way
+            kernel.GATHERED: (actors + 4) * nodes if self.joins else 1,
             kernel.MEMBERS: 1 << 10,
             kernel.NAMES: 1 << 10,
             kernel.WAITS: 1 << 10,
@@ -75,7 +78,6 @@ class Printed:
         m[kernel.ORDERED] = self.scenario.stack.ordering == "causal"
         m[kernel.TOPICS], m[kernel.SPEAKERS] = len(self.topics), speakers
         m[[kernel.FREE_SLAB, kernel.FREE_MEMBER, kernel.FREE_WAIT, kernel.FREE_LOG]] = NONE
-        table(m, kernel.KNOWN)[:] = vws.NEVER
         self.begin_places(m)
         self.begin_actions(m)
         return m
@@ -108,7 +110,7 @@ class Printed:
         kinds = {Subscribe: kernel.JOIN, Publish: kernel.SAY}
         actions, who = table(m, kernel.ACTIONS), table(m, kernel.NODES)
         m[kernel.ALL_ACTIONS] = len(self.plan.actions)
-        m[kernel.JOINS] = any(isinstance(event, Subscribe) for _, _, event in self.plan.actions)
+        m[kernel.JOINS] = self.joins
         for k, (at, node, event) in enumerate(self.plan.actions):
             actions[k] = at, node, self.code[event.topic], kinds.get(type(event), kernel.LEAVE)
         who[:, kernel.THINK] = -1
@@ -154,8 +156,9 @@ class Printed:
         elif which == kernel.IN_CALENDAR:
             self.block = cal.grown(self.block, self.tables)
         else:
-            part = next(part for part in self.tables if part.number == which)
-            self.block = roomier(self.block, self.tables, {part: 2 * int(self.block[room(which)])})
+            short = [part for part in self.tables if part.number == which]
+            short += [kernel.GATHERED] if which == kernel.IN_ACKS and self.joins else []
+            self.block = roomier(self.block, self.tables, {part: 2 * int(self.block[room(which)]) for part in short})
 
     def trace(self) -> Trace:
         waves = table(self.block, kernel.WAVES)[: self.block[kernel.USED_WAVES], : kernel.KIND].tolist()

@@ -22,7 +22,6 @@ from trellis.sim.fast import network as net
 from trellis.sim.fast import views as vws
 from trellis.sim.fast.jit import compiled, inlined
 from trellis.sim.fast.memory import NONE, TABLES, Block, Table, base, counter, room
-from trellis.sim.fast.views import NEVER
 
 PACKETS = ["", "SUB", "UNS", "PUB", "ACK"]
 SUB, UNS, PUB, ACK = 1, 2, 3, 4
@@ -46,8 +45,9 @@ FIRST_WAITING, LAST_WAITING, WAITERS = 6, 7, 8  # not_delvs, a chain
 FIRST_LOGGED, LAST_LOGGED, LOGS = 9, 10, 11  # delivered since it last spoke, a chain
 LAPSES = 12  # how often a source fell back behind what was known of it
 COLUMN = 13  # of the node among those that publish on the topic, or -1
-KNOWN = Table(13, 2)  # per place, and node that publishes on its topic
-LAST_DELVS, FIRST_REC = 0, 1
+KNOWN = Table(13, 1)  # per place, and node that publishes on its topic: first_rec and last_delvs, each plus one
+HALF = 32  # bits; 0 is none
+LOW = (1 << HALF) - 1
 WAVES = Table(14, 11)
 SOURCE, TOPIC, SEQ, KIND = 0, 1, 2, 3
 QUEUE = 4  # the next one in its source's queue
@@ -56,9 +56,12 @@ SLAB = 6
 FLYING = 7  # packets on their way
 FOLLOWS, BARRIER = 8, 9  # where its barrier begins among `names`, and how long it is
 MARK = 10
-ACKS = Table(15, 5)  # per slab and node; a slab that is free has the next free one as its first parent
-PARENT, NB, MEM_FIRST, MEM_LAST = 0, 1, 2, 3
-SEEN = 4  # the epoch in which the node's view took in `mem`, or -1
+ACKS = Table(15, 1)  # per slab and node: nb, and the parent plus one; a slab that is free has the next one there
+FEW = 8  # bits of nb
+SOME_ACKS = (1 << FEW) - 1
+GATHERED = Table(23, 3)  # the same, where anybody ever joins: mem
+MEM_FIRST, MEM_LAST = 0, 1
+SEEN = 2  # the epoch in which the node's view took it in, or -1
 MEMBERS = Table(16, 3)  # membership information, in chains
 WHO, RC, AFTER = 0, 1, 2
 NAMES = Table(17, 1)  # barriers, one after the other
@@ -68,10 +71,10 @@ LOGGED = Table(19, 2)  # messages that were delivered, in chains
 TOLD, THEN = 0, 1
 SOME = Table(20, 1)  # children of a node, for a moment
 
-PARTS = [ACTIONS, NODES, PLACES, KNOWN, WAVES, ACKS, MEMBERS, NAMES, WAITS, LOGGED, SOME]
+PARTS = [ACTIONS, NODES, PLACES, KNOWN, WAVES, ACKS, MEMBERS, NAMES, WAITS, LOGGED, SOME, GATHERED]
 AT_ACTIONS, AT_NODES, AT_PLACES, AT_KNOWN, AT_WAVES, AT_ACKS = (base(part.number) for part in PARTS[:6])
-AT_MEMBERS, AT_NAMES, AT_WAITS, AT_LOGGED, AT_SOME = (base(part.number) for part in PARTS[6:])
-ACTION, NODE, PLACE, KNOWS, WAVE, ACKED, MEMBER, _, WAIT, LOG, _ = (part.width for part in PARTS)
+AT_MEMBERS, AT_NAMES, AT_WAITS, AT_LOGGED, AT_SOME, AT_GATHERED = (base(part.number) for part in PARTS[6:])
+ACTION, NODE, PLACE, _, WAVE, _, MEMBER, _, WAIT, LOG, _, GATHER = (part.width for part in PARTS)
 ROOM_WAVES, ROOM_ACKS, ROOM_MEMBERS, ROOM_NAMES, ROOM_WAITS, ROOM_LOGGED = (room(part.number) for part in PARTS[4:10])
 
 EVENTS, NEXT_ACTION, ALL_ACTIONS, OPENERS, ORDERED, STAMP, TOPICS, SPEAKERS = (counter(n) for n in range(16, 24))
@@ -79,7 +82,7 @@ EVENTS, NEXT_ACTION, ALL_ACTIONS, OPENERS, ORDERED, STAMP, TOPICS, SPEAKERS = (c
 USED_WAVES, USED_SLABS, USED_MEMBERS, USED_NAMES, USED_WAITS, USED_LOGGED = (counter(n) for n in range(24, 30))
 FREE_SLAB, FREE_MEMBER, FREE_WAIT, FREE_LOG = (counter(n) for n in range(30, 34))
 LACKING = counter(35)  # which table has no room
-IN_CALENDAR, IN_VIEWS, IN_ROWS = cal.ENTRIES.number, 9, TABLES
+IN_CALENDAR, IN_VIEWS, IN_ROWS = cal.CHUNKS.number, 9, TABLES
 IN_WAVES, IN_ACKS, IN_MEMBERS, IN_NAMES, IN_WAITS, IN_LOGGED = (part.number for part in PARTS[4:10])
 JOINS = counter(34)  # whether anybody ever joins; if not, no ACK has anything to say that others do not know
 
@@ -99,10 +102,13 @@ def go_on(m: Block, rows: Block, end: int, due: int) -> int:
             cal.pop(m)
             m[EVENTS] += m[cal.COUNT]
         while m[cal.CURSOR] < m[cal.COUNT]:
-            m[LACKING] = lacking(m, rows, cal.peek(m))
-            if m[LACKING] != NONE:
+            key = cal.key(m)
+            short = lacking(m, rows, key)
+            if short != NONE:
+                m[LACKING] = short
                 return GROW
-            step(m, rows, cal.take(m))
+            m[cal.CURSOR] += 1
+            step(m, rows, key)
 
 
 @compiled
@@ -127,13 +133,14 @@ def push_actions(m: Block) -> bool:
 
 
 @inlined
-def lacking(m: Block, rows: Block, e: int) -> int:
+def lacking(m: Block, rows: Block, key: int) -> int:
     """Which table has too little room for whatever may come of one event; NONE if all have enough."""
-    if m[e + cal.PEER] >= 0:
-        topic = m[m[AT_WAVES] + (m[e + cal.WHAT] >> 1) * WAVE + TOPIC]
+    what = m[cal.entry(m, key) + cal.WHAT]
+    if cal.peer_of(key) >= 0:
+        topic = m[m[AT_WAVES] + (what >> 1) * WAVE + TOPIC]
     else:
-        topic = m[m[AT_ACTIONS] + m[e + cal.WHAT] * ACTION + ABOUT]
-    p = place(m, topic, m[e + cal.NODE])
+        topic = m[m[AT_ACTIONS] + what * ACTION + ABOUT]
+    p = place(m, topic, cal.node_of(key))
     waves, waiting, wide = 1 + m[p + QUEUED], m[p + WAITERS], m[vws.DIMENSION] + 2
     if not cal.has_room(m, waves * wide + waiting + 2):
         return IN_CALENDAR
@@ -164,7 +171,27 @@ def place(m: Block, topic: int, node: int) -> int:
 @inlined
 def known(m: Block, p: int, column: int) -> int:
     """What a place knows of a publisher."""
-    return m[AT_KNOWN] + ((p - m[AT_PLACES]) // PLACE * m[SPEAKERS] + column) * KNOWS
+    return m[AT_KNOWN] + ((p - m[AT_PLACES]) // PLACE * m[SPEAKERS] + column)
+
+
+@inlined
+def first_rec(m: Block, of: int) -> int:
+    return (m[of] >> HALF) - 1
+
+
+@inlined
+def last_delvs(m: Block, of: int) -> int:
+    return (m[of] & LOW) - 1
+
+
+@inlined
+def set_first_rec(m: Block, of: int, seq: int) -> None:
+    m[of] = (m[of] & LOW) | ((seq + 1) << HALF)
+
+
+@inlined
+def set_last_delvs(m: Block, of: int, seq: int) -> None:
+    m[of] = (m[of] >> HALF << HALF) | (seq + 1)
 
 
 @inlined
@@ -184,8 +211,9 @@ def update(m: Block, p: int, node: int, inside: int, rc: int) -> None:
 
 
 @compiled
-def step(m: Block, rows: Block, e: int) -> None:
-    now, me, j, what = m[cal.NOW], m[e + cal.NODE], m[e + cal.PEER], m[e + cal.WHAT]
+def step(m: Block, rows: Block, key: int) -> None:
+    e = cal.entry(m, key)
+    now, me, j, what = m[cal.NOW], cal.node_of(key), cal.peer_of(key), m[e + cal.WHAT]
     if j < 0:
         act(m, rows, now, me, m[AT_ACTIONS] + what * ACTION)
         return
@@ -200,7 +228,7 @@ def step(m: Block, rows: Block, e: int) -> None:
     else:
         upon_wave(m, rows, now, me, p, wave, j)
     if m[w + FLYING] == 0 and m[w + SLAB] != NONE:
-        m[m[AT_ACKS] + m[w + SLAB] * m[net.NODES] * ACKED + PARENT] = m[FREE_SLAB]
+        m[m[AT_ACKS] + m[w + SLAB] * m[net.NODES]] = m[FREE_SLAB]
         m[FREE_SLAB] = m[w + SLAB]
         m[w + SLAB] = NONE
 
@@ -285,8 +313,8 @@ def start_msg_propagation(m: Block, rows: Block, now: int, me: int, p: int) -> N
 def deliver_mine(m: Block, rows: Block, now: int, me: int, p: int, wave: int) -> None:
     """Lines 16-22. The barrier: what I have delivered since I last spoke, but for what one of those followed."""
     w, of_me = m[AT_WAVES] + wave * WAVE, known(m, p, m[p + COLUMN])
-    if m[of_me + FIRST_REC] == NEVER:
-        m[of_me + FIRST_REC] = m[w + SEQ]
+    if first_rec(m, of_me) == NONE:
+        set_first_rec(m, of_me, m[w + SEQ])
     m[STAMP] += 1
     entry = m[p + FIRST_LOGGED]
     while entry != NONE:
@@ -309,7 +337,7 @@ def deliver_mine(m: Block, rows: Block, now: int, me: int, p: int, wave: int) ->
     m[w + BARRIER] = m[USED_NAMES] - m[w + FOLLOWS]
     out.write(rows, now, 0, out.SPREAD, me, wave, 0, -1, 0, m[w + BARRIER])
     deliver(m, rows, now, me, wave)
-    m[of_me + LAST_DELVS] = m[w + SEQ]
+    set_last_delvs(m, of_me, m[w + SEQ])
     if m[p + FIRST_LOGGED] != NONE:
         m[m[AT_LOGGED] + m[p + LAST_LOGGED] * LOG + THEN] = m[FREE_LOG]
         m[FREE_LOG] = m[p + FIRST_LOGGED]
@@ -357,8 +385,7 @@ def broadcast_done(m: Block, rows: Block, now: int, me: int, p: int, wave: int) 
     w = m[AT_WAVES] + wave * WAVE
     if m[w + KIND] == UNS:
         for k in range(m[SPEAKERS]):
-            of = known(m, p, k)
-            m[of + LAST_DELVS] = m[of + FIRST_REC] = NEVER
+            m[known(m, p, k)] = 0
         if m[p + FIRST_WAITING] != NONE:
             m[m[AT_WAITS] + m[p + LAST_WAITING] * WAIT + BEHIND] = m[FREE_WAIT]
             m[FREE_WAIT] = m[p + FIRST_WAITING]
@@ -388,8 +415,8 @@ def upon_wave(m: Block, rows: Block, now: int, me: int, p: int, wave: int, j: in
     at = column(m, w)
     if kind == PUB:
         of = known(m, p, at)
-        if m[of + FIRST_REC] == NEVER:
-            m[of + FIRST_REC] = m[w + SEQ]
+        if first_rec(m, of) == NONE:
+            set_first_rec(m, of, m[w + SEQ])
         await_turn(m, p, wave)
         check_delivery(m, rows, now, me, p)
     elif kind == SUB:
@@ -397,7 +424,7 @@ def upon_wave(m: Block, rows: Block, now: int, me: int, p: int, wave: int, j: in
     else:
         update(m, p, m[w + SOURCE], 0, m[w + SEQ])
         if at != NONE:
-            m[known(m, p, at) + FIRST_REC] = NEVER
+            set_first_rec(m, known(m, p, at), NONE)
             m[p + LAPSES] += 1
 
 
@@ -405,27 +432,31 @@ def upon_wave(m: Block, rows: Block, now: int, me: int, p: int, wave: int, j: in
 def upon_ack(m: Block, rows: Block, now: int, me: int, p: int, wave: int, head: int, tail: int) -> None:
     """Lines 54-61, 62-74 for ACK, and 31."""
     w = m[AT_WAVES] + wave * WAVE
-    a = m[AT_ACKS] + (m[w + SLAB] * m[net.NODES] + me) * ACKED
-    if m[w + SLAB] == NONE or m[a + NB] == 0:
+    at = m[w + SLAB] * m[net.NODES] + me
+    a, g = m[AT_ACKS] + at, m[AT_GATHERED] + at * GATHER
+    if m[w + SLAB] == NONE or not m[a] & SOME_ACKS:
         recycle(m, head, tail)  # line 55 finds nothing
         return
-    if head != NONE:
-        if m[a + MEM_FIRST] == NONE:
-            m[a + MEM_FIRST] = head
-        else:
-            m[m[AT_MEMBERS] + m[a + MEM_LAST] * MEMBER + AFTER] = head
-        m[a + MEM_LAST] = tail
-    m[a + NB] -= 1
-    first, last, parent, done = m[a + MEM_FIRST], m[a + MEM_LAST], m[a + PARENT], m[a + NB] == 0
+    first, last = NONE, NONE
+    if m[JOINS]:
+        if head != NONE:
+            if m[g + MEM_FIRST] == NONE:
+                m[g + MEM_FIRST] = head
+            else:
+                m[m[AT_MEMBERS] + m[g + MEM_LAST] * MEMBER + AFTER] = head
+            m[g + MEM_LAST] = tail
+        first, last = m[g + MEM_FIRST], m[g + MEM_LAST]
+    m[a] -= 1
+    parent, done = (m[a] >> FEW) - 1, not m[a] & SOME_ACKS
     if done and parent != NONE:
         send_acks(m, rows, now, me, parent, p, wave, first, last)
-    if is_in(m, p, me):
-        entry = head if m[a + SEEN] == m[p + EPOCH] else first
+    if m[JOINS] and is_in(m, p, me):
+        entry = head if m[g + SEEN] == m[p + EPOCH] else first
         while entry != NONE:
             one = m[AT_MEMBERS] + entry * MEMBER
             update(m, p, m[one + WHO], 1, m[one + RC])
             entry = m[one + AFTER]
-        m[a + SEEN] = m[p + EPOCH]
+        m[g + SEEN] = m[p + EPOCH]
     if done and parent == NONE:
         recycle(m, first, last)
     if done and m[w + ACTING] and m[w + SOURCE] == me:
@@ -438,7 +469,7 @@ def upon_ack(m: Block, rows: Block, now: int, me: int, p: int, wave: int, head: 
 def send_acks(m: Block, rows: Block, now: int, me: int, j: int, p: int, wave: int, head: int, tail: int) -> None:
     """Lines 95-98: what was gathered, and my own entry."""
     at = column(m, m[AT_WAVES] + wave * WAVE)
-    if m[JOINS] and is_in(m, p, me) and (at == NONE or m[known(m, p, at) + FIRST_REC] == NEVER):
+    if m[JOINS] and is_in(m, p, me) and (at == NONE or first_rec(m, known(m, p, at)) == NONE):
         entry = m[FREE_MEMBER]
         if entry == NONE:
             entry = m[USED_MEMBERS]
@@ -484,14 +515,17 @@ def expect(m: Block, w: int, me: int, parent: int, count: int) -> None:
             slab = m[USED_SLABS]
             m[USED_SLABS] += 1
         else:
-            m[FREE_SLAB] = m[m[AT_ACKS] + slab * nodes * ACKED + PARENT]
+            m[FREE_SLAB] = m[m[AT_ACKS] + slab * nodes]
         m[w + SLAB] = slab
-        for k in range(nodes):
-            m[m[AT_ACKS] + (slab * nodes + k) * ACKED + NB] = 0
-    a = m[AT_ACKS] + (m[w + SLAB] * nodes + me) * ACKED
-    if m[a + NB]:
-        recycle(m, m[a + MEM_FIRST], m[a + MEM_LAST])
-    m[a + PARENT], m[a + NB], m[a + MEM_FIRST], m[a + MEM_LAST], m[a + SEEN] = parent, count, NONE, NONE, -1
+        for k in range(m[AT_ACKS] + slab * nodes, m[AT_ACKS] + (slab + 1) * nodes):
+            m[k] = 0
+    at = m[w + SLAB] * nodes + me
+    if m[JOINS]:
+        g = m[AT_GATHERED] + at * GATHER
+        if m[m[AT_ACKS] + at] & SOME_ACKS:
+            recycle(m, m[g + MEM_FIRST], m[g + MEM_LAST])
+        m[g + MEM_FIRST], m[g + MEM_LAST], m[g + SEEN] = NONE, NONE, -1
+    m[m[AT_ACKS] + at] = count | ((parent + 1) << FEW)
 
 
 @inlined
@@ -555,9 +589,9 @@ def check_delivery(m: Block, rows: Block, now: int, me: int, p: int) -> None:
         deliver(m, rows, now, me, wave)
         w = m[AT_WAVES] + wave * WAVE
         of = known(m, p, column(m, w))
-        if m[of + LAST_DELVS] > m[w + SEQ]:
+        if last_delvs(m, of) > m[w + SEQ]:
             m[p + LAPSES] += 1
-        m[of + LAST_DELVS] = m[w + SEQ]
+        set_last_delvs(m, of, m[w + SEQ])
         log(m, p, wave)
         before, entry = NONE, m[p + FIRST_WAITING]
 
@@ -573,7 +607,7 @@ def check_cb(m: Block, p: int, one: int) -> bool:
     while k < m[w + BARRIER]:
         d = m[AT_WAVES] + m[m[AT_NAMES] + m[w + FOLLOWS] + k] * WAVE
         of = known(m, p, column(m, d))
-        if m[of + LAST_DELVS] < m[d + SEQ] and m[of + FIRST_REC] <= m[d + SEQ]:
+        if last_delvs(m, of) < m[d + SEQ] and first_rec(m, of) <= m[d + SEQ]:
             m[one + MISSING] = k
             return False
         k += 1
