@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+import msgspec
+
 from trellis import draw
 from trellis.scenario.load import check, from_mapping
 from trellis.scenario.model import Scenario
@@ -48,13 +50,19 @@ class Comparison:
 def scenario_of(seed: int, overlay: str, ordering: str) -> Scenario:
     """Any number of nodes from 1 on; every kind of load and network that both engines know."""
     dice = Dice(seed, draw.TWINS)
-    if dice.between(0, 1):
-        return schedule(seed, overlay, ordering)
+    found = schedule(seed, overlay, ordering) if dice.between(0, 1) else experiment(dice, overlay, ordering)
+    if overlay == "brokers":  # few of them, too: else nearly every node is one
+        stack = msgspec.structs.replace(found.stack, brokers=dice.one_of([1, 2, 5, 32]))
+        return msgspec.structs.replace(found, stack=stack)
+    return found
+
+
+def experiment(dice: Dice, overlay: str, ordering: str) -> Scenario:
     nodes = dice.between(1, 40)
     subscriptions, several, churns = subscribed(dice, nodes)
     raw: dict[str, Any] = {
-        "name": f"twins-{seed}",
-        "seed": seed,
+        "name": f"twins-{dice.seed}",
+        "seed": dice.seed,
         "stack": {"overlay": overlay, "ordering": ordering},
         "nodes": {"count": nodes},
         "subscriptions": subscriptions,

@@ -14,11 +14,12 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, NamedTuple
 
 from trellis.errors import UnsupportedByEngine
+from trellis.protocols import needs_fifo_links
 from trellis.scenario.model import Faults, Matrix, Queue, Random, Scenario
 from trellis.scenario.plan import Plan
 
 if TYPE_CHECKING:
-    from trellis.sim.fast.printed import Printed
+    from trellis.sim.fast.whole import Whole
 
 INSTEAD = "use engine='reference'"
 CELLS_MAX = 1 << 29  # numbers of a run's memory before anything happens: 4 GiB
@@ -29,17 +30,31 @@ class Twin(NamedTuple):
     """Which machine it answers to, and how it is run."""
 
     orders: tuple[str, ...]
-    load: Callable[[], type[Printed]]
+    load: Callable[[], type[Whole]]
 
 
-def printed() -> type[Printed]:
+def printed() -> type[Whole]:
     from trellis.sim.fast.printed import Printed
 
     return Printed
 
 
+def single_root() -> type[Whole]:
+    from trellis.sim.fast.feeding import SingleRoot
+
+    return SingleRoot
+
+
+def brokers() -> type[Whole]:
+    from trellis.sim.fast.feeding import Brokers
+
+    return Brokers
+
+
 TWINS = {
     "vcube-printed": Twin(("causal", "unordered"), printed),
+    "single-root": Twin(("causal", "unordered"), single_root),
+    "brokers": Twin(("causal", "unordered"), brokers),
 }
 
 
@@ -56,6 +71,8 @@ def covers(scenario: Scenario) -> None:
     if not isinstance(scenario.network, Queue | Random | Matrix):
         kind = type(scenario.network).__struct_config__.tag
         raise UnsupportedByEngine(f"network {kind!r} has no compiled twin; {INSTEAD}")
+    if needs_fifo_links(stack.overlay, stack.ordering) and not getattr(scenario.network, "fifo", True):
+        raise UnsupportedByEngine(f"links on which packets overtake each other have no compiled twin; {INSTEAD}")
     if waits := scenario.waits():
         raise UnsupportedByEngine(f"{waits} has no compiled twin; {INSTEAD}")
     nodes, topics = scenario.nodes.count, len(scenario.topic_names())

@@ -7,8 +7,7 @@ What is kept otherwise than there, and why the rows are the same:
   of the wave is on its way: nobody looks at them again.
 - `mem` and the membership information of an ACK are chains that are handed on, not copied. Where a node's view has
   taken in what came before, only what is new is looked at.
-- `causal_barrier` is not kept up with each delivery: a node that still has something to say keeps what it has delivered
-  since it last spoke, and works the barrier out when it speaks.
+- `causal_barrier` is not kept up with each delivery, but worked out when a node speaks (barriers.py).
 - Of `last_delvs` and `first_rec` there are columns for nodes that publish only.
 - A waiting message remembers the first predecessor that it waits for: those before it stay satisfied, unless what its
   node knows of a source falls back (LAPSES).
@@ -16,46 +15,58 @@ What is kept otherwise than there, and why the rows are the same:
 
 from __future__ import annotations
 
+from trellis.sim.fast import applications as app
 from trellis.sim.fast import calendar as cal
 from trellis.sim.fast import lines as out
 from trellis.sim.fast import network as net
 from trellis.sim.fast import views as vws
+from trellis.sim.fast.barriers import (
+    AT_NAMES,
+    AT_WAVES,
+    BARRIER,
+    FOLLOWS,
+    IN_LOGGED,
+    IN_NAMES,
+    IN_WAVES,
+    KIND,
+    LOGS,
+    OWN,
+    QUEUE,
+    ROOM_LOGGED,
+    ROOM_NAMES,
+    ROOM_WAVES,
+    SEQ,
+    SOURCE,
+    TOPIC,
+    UNSAID,
+    USED_LOGGED,
+    USED_NAMES,
+    USED_WAVES,
+    WAVE,
+    follow,
+    log,
+    new_wave,
+)
 from trellis.sim.fast.jit import compiled, inlined
-from trellis.sim.fast.memory import NONE, TABLES, Block, Table, base, counter, room
+from trellis.sim.fast.memory import NONE, Block, Table, base, counter, room
 
 PACKETS = ["", "SUB", "UNS", "PUB", "ACK"]
 SUB, UNS, PUB, ACK = 1, 2, 3, 4
 
-# What an application does.
-LEAVE, JOIN, SAY = 0, 1, 2
-
-# Why the kernel came back.
-DONE, PROGRESS, GROW = 0, 1, 2
-
-ACTIONS = Table(10, 4)  # what applications do, in order; then for each node its reply in a discussion
-AT, ACTOR, ABOUT, DOES = 0, 1, 2, 3
-NODES = Table(11, 4)
-COUNTER, OPENER, THINK, HEARD = 0, 1, 2, 3  # opener of a discussion; how long it thinks, or -1; openings so far
 PLACES = Table(12, 14)  # a node on a topic: topic * nodes + node
 IDLE = 0  # tasks that wait for the queue
 FIRST_QUEUED, LAST_QUEUED, QUEUED = 1, 2, 3  # br_queue, a chain of waves
 EPOCH = 4  # how often it joined or left
-UNSAID = 5  # messages that it will still ask to publish, or has in its queue
-FIRST_WAITING, LAST_WAITING, WAITERS = 6, 7, 8  # not_delvs, a chain
-FIRST_LOGGED, LAST_LOGGED, LOGS = 9, 10, 11  # delivered since it last spoke, a chain
+FIRST_WAITING, LAST_WAITING, WAITERS = 5, 6, 7  # not_delvs, a chain
+SAID = 8  # what a barrier is made of (barriers.py)
 LAPSES = 12  # how often a source fell back behind what was known of it
 COLUMN = 13  # of the node among those that publish on the topic, or -1
 KNOWN = Table(13, 1)  # per place, and node that publishes on its topic: first_rec and last_delvs, each plus one
 HALF = 32  # bits; 0 is none
 LOW = (1 << HALF) - 1
-WAVES = Table(14, 11)
-SOURCE, TOPIC, SEQ, KIND = 0, 1, 2, 3
-QUEUE = 4  # the next one in its source's queue
-ACTING = 5  # its source waits for acknowledgements
-SLAB = 6
-FLYING = 7  # packets on their way
-FOLLOWS, BARRIER = 8, 9  # where its barrier begins among `names`, and how long it is
-MARK = 10
+ACTING = OWN  # of a wave: its source waits for acknowledgements
+SLAB = OWN + 1
+FLYING = OWN + 2  # packets on their way
 ACKS = Table(15, 1)  # per slab and node: nb, and the parent plus one; a slab that is free has the next one there
 FEW = 8  # bits of nb
 SOME_ACKS = (1 << FEW) - 1
@@ -64,26 +75,20 @@ MEM_FIRST, MEM_LAST = 0, 1
 SEEN = 2  # the epoch in which the node's view took it in, or -1
 MEMBERS = Table(16, 3)  # membership information, in chains
 WHO, RC, AFTER = 0, 1, 2
-NAMES = Table(17, 1)  # barriers, one after the other
 WAITS = Table(18, 4)  # messages that wait, in chains
 MESSAGE, MISSING, LAPSE, BEHIND = 0, 1, 2, 3  # the predecessor that it waits for, since so many lapses
-LOGGED = Table(19, 2)  # messages that were delivered, in chains
-TOLD, THEN = 0, 1
 SOME = Table(20, 1)  # children of a node, for a moment
 
-PARTS = [ACTIONS, NODES, PLACES, KNOWN, WAVES, ACKS, MEMBERS, NAMES, WAITS, LOGGED, SOME, GATHERED]
-AT_ACTIONS, AT_NODES, AT_PLACES, AT_KNOWN, AT_WAVES, AT_ACKS = (base(part.number) for part in PARTS[:6])
-AT_MEMBERS, AT_NAMES, AT_WAITS, AT_LOGGED, AT_SOME, AT_GATHERED = (base(part.number) for part in PARTS[6:])
-ACTION, NODE, PLACE, _, WAVE, _, MEMBER, _, WAIT, LOG, _, GATHER = (part.width for part in PARTS)
-ROOM_WAVES, ROOM_ACKS, ROOM_MEMBERS, ROOM_NAMES, ROOM_WAITS, ROOM_LOGGED = (room(part.number) for part in PARTS[4:10])
+PARTS = [PLACES, KNOWN, ACKS, GATHERED, MEMBERS, WAITS, SOME]
+AT_PLACES, AT_KNOWN, AT_ACKS, AT_GATHERED, AT_MEMBERS, AT_WAITS, AT_SOME = (base(part.number) for part in PARTS)
+PLACE, GATHER, MEMBER, WAIT = PLACES.width, GATHERED.width, MEMBERS.width, WAITS.width
+ROOM_ACKS, ROOM_MEMBERS, ROOM_WAITS = (room(part.number) for part in (ACKS, MEMBERS, WAITS))
+IN_VIEWS, IN_ACKS, IN_MEMBERS, IN_WAITS = 9, ACKS.number, MEMBERS.number, WAITS.number
 
-EVENTS, NEXT_ACTION, ALL_ACTIONS, OPENERS, ORDERED, STAMP, TOPICS, SPEAKERS = (counter(n) for n in range(16, 24))
+ORDERED, SPEAKERS = counter(20), counter(23)
 # How many records are in use, and the first of those that are free again.
-USED_WAVES, USED_SLABS, USED_MEMBERS, USED_NAMES, USED_WAITS, USED_LOGGED = (counter(n) for n in range(24, 30))
-FREE_SLAB, FREE_MEMBER, FREE_WAIT, FREE_LOG = (counter(n) for n in range(30, 34))
-LACKING = counter(35)  # which table has no room
-IN_CALENDAR, IN_VIEWS, IN_ROWS = cal.CHUNKS.number, 9, TABLES
-IN_WAVES, IN_ACKS, IN_MEMBERS, IN_NAMES, IN_WAITS, IN_LOGGED = (part.number for part in PARTS[4:10])
+USED_SLABS, USED_MEMBERS, USED_WAITS = counter(25), counter(26), counter(28)
+FREE_SLAB, FREE_MEMBER, FREE_WAIT = (counter(n) for n in range(30, 33))
 JOINS = counter(34)  # whether anybody ever joins; if not, no ACK has anything to say that others do not know
 
 
@@ -92,44 +97,23 @@ def go_on(m: Block, rows: Block, end: int, due: int) -> int:
     """Work off what is due until `due` events have happened, or something has no room."""
     while True:
         if m[cal.CURSOR] == m[cal.COUNT]:
-            if m[EVENTS] >= due:
-                return PROGRESS
-            if not push_actions(m):
-                m[LACKING] = IN_CALENDAR
-                return GROW
+            if m[app.EVENTS] >= due:
+                return app.PROGRESS
+            if not app.push_actions(m):
+                m[app.LACKING] = app.IN_CALENDAR
+                return app.GROW
             if cal.next_time(m) > end:
-                return DONE
+                return app.DONE
             cal.pop(m)
-            m[EVENTS] += m[cal.COUNT]
+            m[app.EVENTS] += m[cal.COUNT]
         while m[cal.CURSOR] < m[cal.COUNT]:
             key = cal.key(m)
             short = lacking(m, rows, key)
             if short != NONE:
-                m[LACKING] = short
-                return GROW
+                m[app.LACKING] = short
+                return app.GROW
             m[cal.CURSOR] += 1
             step(m, rows, key)
-
-
-@compiled
-def push_actions(m: Block) -> bool:
-    """Those of the next time, if it is theirs."""
-    k, last = m[NEXT_ACTION], m[ALL_ACTIONS]
-    if k == last:
-        return True
-    at = m[m[AT_ACTIONS] + k * ACTION + AT]
-    if at > cal.next_time(m):
-        return True
-    after = k
-    while after < last and m[m[AT_ACTIONS] + after * ACTION + AT] == at:
-        after += 1
-    if not cal.has_room(m, after - k):
-        return False
-    while k < after:
-        cal.push(m, at, m[m[AT_ACTIONS] + k * ACTION + ACTOR], -1, k, 0, 0)
-        k += 1
-    m[NEXT_ACTION] = k
-    return True
 
 
 @inlined
@@ -139,13 +123,13 @@ def lacking(m: Block, rows: Block, key: int) -> int:
     if cal.peer_of(key) >= 0:
         topic = m[m[AT_WAVES] + (what >> 1) * WAVE + TOPIC]
     else:
-        topic = m[m[AT_ACTIONS] + what * ACTION + ABOUT]
+        topic = m[m[app.AT_ACTIONS] + what * app.ACTION + app.ABOUT]
     p = place(m, topic, cal.node_of(key))
     waves, waiting, wide = 1 + m[p + QUEUED], m[p + WAITERS], m[vws.DIMENSION] + 2
     if not cal.has_room(m, waves * wide + waiting + 2):
-        return IN_CALENDAR
+        return app.IN_CALENDAR
     if not out.has_room(rows, waves * (wide + 6) + waiting + 8):
-        return IN_ROWS
+        return app.IN_ROWS
     if not vws.has_room(m):
         return IN_VIEWS
     if m[USED_WAVES] == m[ROOM_WAVES]:
@@ -158,7 +142,7 @@ def lacking(m: Block, rows: Block, key: int) -> int:
         return IN_WAITS
     if m[USED_LOGGED] + waves + waiting > m[ROOM_LOGGED]:
         return IN_LOGGED
-    if m[USED_NAMES] + m[p + LOGS] + waiting + 2 * waves > m[ROOM_NAMES]:
+    if m[USED_NAMES] + m[p + SAID + LOGS] + waiting + 2 * waves > m[ROOM_NAMES]:
         return IN_NAMES
     return NONE
 
@@ -215,7 +199,7 @@ def step(m: Block, rows: Block, key: int) -> None:
     e = cal.entry(m, key)
     now, me, j, what = m[cal.NOW], cal.node_of(key), cal.peer_of(key), m[e + cal.WHAT]
     if j < 0:
-        act(m, rows, now, me, m[AT_ACTIONS] + what * ACTION)
+        act(m, rows, now, me, m[app.AT_ACTIONS] + what * app.ACTION)
         return
     wave, is_ack, head, tail = what >> 1, what & 1, m[e + cal.HEAD], m[e + cal.TAIL]
     w = m[AT_WAVES] + wave * WAVE
@@ -238,30 +222,30 @@ def step(m: Block, rows: Block, key: int) -> None:
 
 @compiled
 def act(m: Block, rows: Block, now: int, me: int, a: int) -> None:
-    topic, does = m[a + ABOUT], m[a + DOES]
-    p, own = place(m, topic, me), out.own(m[TOPICS], me, topic)
+    topic, does = m[a + app.ABOUT], m[a + app.DOES]
+    p, own = place(m, topic, me), out.own(m[app.TOPICS], me, topic)
     number, nodes = topic * m[net.NODES] + me, m[net.NODES]
-    counted = m[AT_NODES] + me * NODE + COUNTER
-    if is_in(m, p, me) == (does == JOIN):
-        if does == SAY:
-            m[p + UNSAID] -= 1
+    counted = m[app.AT_NODES] + me * app.NODE + app.COUNTER
+    if is_in(m, p, me) == (does == app.JOIN):
+        if does == app.SAY:
+            m[p + SAID + UNSAID] -= 1
         out.write(rows, now, 0, out.REFUSE, me, own, 0, -1, 0, 0)
         return
-    if does == SAY:
-        wave = new_wave(m, me, topic, PUB)
+    if does == app.SAY:
+        wave = next_wave(m, me, topic, PUB)
         out.write(rows, now, 0, out.PUBLISH, me, wave, 0, -1, 0, 0)
-    elif does == JOIN:
+    elif does == app.JOIN:
         out.write(rows, now, 0, out.SUBSCRIBE, me, own, 0, -1, 0, 0)
         vws.clear(m, number, nodes)
         vws.update(m, number, nodes, me, 1, m[counted])
         m[p + EPOCH] += 1
         m[p + IDLE] += 1
-        wave = new_wave(m, me, topic, SUB)
+        wave = next_wave(m, me, topic, SUB)
     else:
         out.write(rows, now, 0, out.UNSUBSCRIBE, me, own, 0, -1, 0, 0)
         vws.forget(m, number, nodes, me)
         m[p + EPOCH] += 1
-        wave = new_wave(m, me, topic, UNS)
+        wave = next_wave(m, me, topic, UNS)
     if m[p + LAST_QUEUED] == NONE:
         m[p + FIRST_QUEUED] = wave
     else:
@@ -272,13 +256,11 @@ def act(m: Block, rows: Block, now: int, me: int, a: int) -> None:
 
 
 @inlined
-def new_wave(m: Block, me: int, topic: int, kind: int) -> int:
+def next_wave(m: Block, me: int, topic: int, kind: int) -> int:
     """Lines 7-9."""
-    wave, counted = m[USED_WAVES], m[AT_NODES] + me * NODE + COUNTER
-    w = m[AT_WAVES] + wave * WAVE
-    m[USED_WAVES] += 1
-    m[w + SOURCE], m[w + TOPIC], m[w + SEQ], m[w + KIND] = me, topic, m[counted], kind
-    m[w + QUEUE] = m[w + SLAB] = NONE
+    counted = m[app.AT_NODES] + me * app.NODE + app.COUNTER
+    wave = new_wave(m, me, topic, m[counted], kind)
+    m[m[AT_WAVES] + wave * WAVE + SLAB] = NONE
     m[counted] += 1
     return wave
 
@@ -315,67 +297,19 @@ def deliver_mine(m: Block, rows: Block, now: int, me: int, p: int, wave: int) ->
     w, of_me = m[AT_WAVES] + wave * WAVE, known(m, p, m[p + COLUMN])
     if first_rec(m, of_me) == NONE:
         set_first_rec(m, of_me, m[w + SEQ])
-    m[STAMP] += 1
-    entry = m[p + FIRST_LOGGED]
-    while entry != NONE:
-        one = m[AT_LOGGED] + entry * LOG
-        d = m[AT_WAVES] + m[one + TOLD] * WAVE
-        for k in range(m[AT_NAMES] + m[d + FOLLOWS], m[AT_NAMES] + m[d + FOLLOWS] + m[d + BARRIER]):
-            m[m[AT_WAVES] + m[k] * WAVE + MARK] = 0
-        m[d + MARK] = m[STAMP]
-        entry = m[one + THEN]
-    m[w + FOLLOWS] = m[USED_NAMES]
-    entry = m[p + FIRST_LOGGED]
-    while entry != NONE:
-        one = m[AT_LOGGED] + entry * LOG
-        d = m[AT_WAVES] + m[one + TOLD] * WAVE
-        if m[d + MARK] == m[STAMP]:
-            m[d + MARK] = 0
-            m[m[AT_NAMES] + m[USED_NAMES]] = m[one + TOLD]
-            m[USED_NAMES] += 1
-        entry = m[one + THEN]
-    m[w + BARRIER] = m[USED_NAMES] - m[w + FOLLOWS]
+    follow(m, p + SAID, wave)
     out.write(rows, now, 0, out.SPREAD, me, wave, 0, -1, 0, m[w + BARRIER])
     deliver(m, rows, now, me, wave)
     set_last_delvs(m, of_me, m[w + SEQ])
-    if m[p + FIRST_LOGGED] != NONE:
-        m[m[AT_LOGGED] + m[p + LAST_LOGGED] * LOG + THEN] = m[FREE_LOG]
-        m[FREE_LOG] = m[p + FIRST_LOGGED]
-    m[p + FIRST_LOGGED], m[p + LAST_LOGGED], m[p + LOGS] = NONE, NONE, 0
-    m[p + UNSAID] -= 1
-    log(m, p, wave)
-
-
-@inlined
-def log(m: Block, p: int, wave: int) -> None:
-    """If it has something to say later."""
-    if m[p + UNSAID] > 0:
-        entry = m[FREE_LOG]
-        if entry == NONE:
-            entry = m[USED_LOGGED]
-            m[USED_LOGGED] += 1
-        else:
-            m[FREE_LOG] = m[m[AT_LOGGED] + entry * LOG + THEN]
-        one = m[AT_LOGGED] + entry * LOG
-        m[one + TOLD], m[one + THEN] = wave, NONE
-        if m[p + FIRST_LOGGED] == NONE:
-            m[p + FIRST_LOGGED] = entry
-        else:
-            m[m[AT_LOGGED] + m[p + LAST_LOGGED] * LOG + THEN] = entry
-        m[p + LAST_LOGGED] = entry
-        m[p + LOGS] += 1
+    m[p + SAID + UNSAID] -= 1
+    log(m, p + SAID, wave)
 
 
 @inlined
 def deliver(m: Block, rows: Block, now: int, me: int, wave: int) -> None:
     """To the application, which may take part in a discussion."""
     out.write(rows, now, 0, out.DELIVER, me, wave, 0, -1, 0, 0)
-    if m[OPENERS]:
-        n, source = m[AT_NODES] + me * NODE, m[m[AT_WAVES] + wave * WAVE + SOURCE]
-        if m[m[AT_NODES] + source * NODE + OPENER] and m[n + THINK] >= 0:
-            m[n + HEARD] += 1
-            if m[n + HEARD] == m[OPENERS]:
-                cal.push(m, now + m[n + THINK], me, -2, m[ALL_ACTIONS] + me, 0, 0)
+    app.listen(m, now, me, m[m[AT_WAVES] + wave * WAVE + SOURCE])
 
 
 @compiled
@@ -395,7 +329,7 @@ def broadcast_done(m: Block, rows: Block, now: int, me: int, p: int, wave: int) 
     elif m[w + KIND] == PUB:
         out.write(rows, now, 0, out.SETTLE, me, wave, 0, -1, 1, 0)
     elif is_in(m, p, me) and m[vws.row_of(m, (p - m[AT_PLACES]) // PLACE) + me] == m[w + SEQ]:
-        out.write(rows, now, 0, out.CONFIRM, me, out.own(m[TOPICS], me, m[w + TOPIC]), 0, -1, 0, 0)
+        out.write(rows, now, 0, out.CONFIRM, me, out.own(m[app.TOPICS], me, m[w + TOPIC]), 0, -1, 0, 0)
 
 
 @compiled
@@ -592,7 +526,7 @@ def check_delivery(m: Block, rows: Block, now: int, me: int, p: int) -> None:
         if last_delvs(m, of) > m[w + SEQ]:
             m[p + LAPSES] += 1
         set_last_delvs(m, of, m[w + SEQ])
-        log(m, p, wave)
+        log(m, p + SAID, wave)
         before, entry = NONE, m[p + FIRST_WAITING]
 
 
