@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import tempfile
 from pathlib import Path
 
 
@@ -16,6 +17,11 @@ def fingerprint() -> str:
 
 
 def kernels_of(asked: str) -> str:
-    """A directory below the one that was asked for, or the user's cache."""
+    """Below the directory that was asked for, or the user's cache; if that cannot be written, a passing one."""
     home = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-    return str(Path(asked or Path(home) / "trellis") / f"kernels-{fingerprint()}")
+    place = Path(asked or Path(home) / "trellis") / f"kernels-{fingerprint()}"
+    try:
+        place.mkdir(parents=True, exist_ok=True)
+    except OSError:
+        return tempfile.mkdtemp(prefix="trellis-kernels-")
+    return str(place)
