@@ -61,6 +61,7 @@ swarm: setup  ## the long form of the swarm tests
 	  $(BIN)/trellis swarm --hierarchy --ordering $$order --schedules 2000 && \
 	  $(BIN)/trellis swarm --hierarchy --faults --ordering $$order --schedules 2000 || exit 1; done
 	$(BIN)/trellis swarm --overlay vcube-printed --schedules 10000; test $$? -eq 1
+	for order in causal unordered; do $(BIN)/trellis twins --ordering $$order --scenarios 2000 || exit 1; done
 
 bench: setup  ## every figure a ratio in one run
 	$(BIN)/python bench/reference.py
@@ -70,6 +71,7 @@ bench: setup  ## every figure a ratio in one run
 	$(BIN)/python bench/live.py
 	$(BIN)/python bench/journal.py
 	$(BIN)/python bench/total.py
+	$(BIN)/python bench/engines.py
 
 reproduce: setup  ## the papers' figures beside ours, as a page: half an hour on two cores
 	$(BIN)/trellis reproduce vcube-ps --out out/vcube-ps

@@ -72,6 +72,7 @@ CONTACT = 52  # of whom a node hears first when it comes up in rounds
 HEAT = 53  # how often is spoken on a topic, by its rank
 RATED_TOPIC = 54  # on which topic the next message is
 SPEAKER = 55  # which of its subscribers says it
+TWINS = 56  # the shape of a scenario that both engines run
 INTRODUCED = 60  # of which topic a relay tells clusters of each other
 
 

@@ -58,7 +58,7 @@ def test_a_wrong_argument_is_refused(refused, arguments, rule):
 
 def test_an_unknown_engine_is_refused(refused, tmp_path):
     line = refused("run", scenario_file(tmp_path, PLAIN), "--engine", "warp")
-    assert "engine 'warp': no such engine; there are reference" in line
+    assert "engine 'warp': no such engine; there are auto, reference, fast" in line
 
 
 def test_no_command_shows_the_commands_and_says_so(trellis):

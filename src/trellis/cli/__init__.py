@@ -32,6 +32,7 @@ from trellis.cli import (
     swarm,
     sweep,
     tune,
+    twins,
 )
 from trellis.cli.command import example
 from trellis.errors import TrellisError
@@ -42,7 +43,7 @@ LINE_MAX = 1000  # characters of a complaint
 PANELS = {
     "Begin here": (demo,),
     "Run it: a live cluster": (cluster, keys, node, pub, sub, status, forget),
-    "Rehearse it: the same protocols in a simulator": (run, protocols, compose, rehearse, tune, swarm, sweep),
+    "Rehearse it: the same protocols in a simulator": (run, protocols, compose, rehearse, tune, swarm, sweep, twins),
     "Prove it: what a run did, live or rehearsed": (audit, story, page, ingest, reproduce),
 }
 

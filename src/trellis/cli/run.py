@@ -15,7 +15,9 @@ EPILOG = example("trellis run examples/all-publish.toml --out out/run", "trellis
 def command(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="Scenario file (TOML or JSON).")],
     seed: Annotated[int | None, typer.Option(help="Another seed than the file's.", min=0, max=(1 << 63) - 1)] = None,
-    engine: Annotated[str, typer.Option(help="Which engine runs it; for now there is one, `reference`.")] = "reference",
+    engine: Annotated[
+        str, typer.Option(help="reference, fast (compiled), or auto: fast for large runs that it has a twin for.")
+    ] = "auto",
     out_dir: Annotated[Path | None, typer.Option("--out", metavar="DIR", help="Write the trace there.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the figures as one JSON object.")] = False,
 ) -> int:

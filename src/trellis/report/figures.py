@@ -24,6 +24,7 @@ def figures(run: Run) -> dict[str, Any]:
         "digest": found.digest,
         "engine": run.engine,
         "seconds": run.seconds,
+        "compiling": run.compiling,
         "events": run.events,
         "until": found.until,
         "quiet": run.quiet,

@@ -1,0 +1,90 @@
+"""The compiled engine: protocols restated over arrays, held to the readable machines row by row.
+
+Promises: the same scenario gives the same rows as the reference engine, or is refused by name. A kernel is compiled
+          once for a machine and kept on disk: also for the workers of a Spark job.
+
+A twin is a file that names its machine in the first line. `TWINS` says which overlays have one; with which orders,
+networks and loads, `covers` says.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+from collections.abc import Callable
+from typing import TYPE_CHECKING, NamedTuple
+
+from trellis.errors import UnsupportedByEngine
+from trellis.protocols import needs_fifo_links
+from trellis.scenario.model import Faults, Matrix, Queue, Random, Scenario
+from trellis.scenario.plan import Plan
+
+if TYPE_CHECKING:
+    from trellis.sim.fast.whole import Whole
+
+INSTEAD = "use engine='reference'"
+CELLS_MAX = 1 << 29  # numbers of a run's memory before anything happens: 4 GiB
+LARGE = 1 << 17  # actions times nodes from which on a run is worth loading the compiler
+
+
+class Twin(NamedTuple):
+    """Which machine it answers to, and how it is run."""
+
+    orders: tuple[str, ...]
+    load: Callable[[], type[Whole]]
+
+
+def printed() -> type[Whole]:
+    from trellis.sim.fast.printed import Printed
+
+    return Printed
+
+
+def single_root() -> type[Whole]:
+    from trellis.sim.fast.feeding import SingleRoot
+
+    return SingleRoot
+
+
+def brokers() -> type[Whole]:
+    from trellis.sim.fast.feeding import Brokers
+
+    return Brokers
+
+
+TWINS = {
+    "vcube-printed": Twin(("causal", "unordered"), printed),
+    "single-root": Twin(("causal", "unordered"), single_root),
+    "brokers": Twin(("causal", "unordered"), brokers),
+}
+
+
+def covers(scenario: Scenario) -> None:
+    """Refuses by name what has no twin."""
+    stack = scenario.stack
+    twin = TWINS.get(stack.overlay)
+    if twin is None:
+        raise UnsupportedByEngine(f"overlay {stack.overlay!r} has no compiled twin; {INSTEAD}")
+    if stack.ordering not in twin.orders:
+        raise UnsupportedByEngine(f"{stack.ordering!r} over {stack.overlay!r} has no compiled twin; {INSTEAD}")
+    if isinstance(scenario.faults, Faults):
+        raise UnsupportedByEngine(f"faults have no compiled twin; {INSTEAD}")
+    if not isinstance(scenario.network, Queue | Random | Matrix):
+        kind = type(scenario.network).__struct_config__.tag
+        raise UnsupportedByEngine(f"network {kind!r} has no compiled twin; {INSTEAD}")
+    if needs_fifo_links(stack.overlay, stack.ordering) and not getattr(scenario.network, "fifo", True):
+        raise UnsupportedByEngine(f"links on which packets overtake each other have no compiled twin; {INSTEAD}")
+    if waits := scenario.waits():
+        raise UnsupportedByEngine(f"{waits} has no compiled twin; {INSTEAD}")
+    nodes, topics = scenario.nodes.count, len(scenario.topic_names())
+    paired = nodes * nodes if isinstance(scenario.network, Matrix | Random) else 0
+    if paired + nodes * topics * 16 > CELLS_MAX:
+        raise UnsupportedByEngine(
+            f"{nodes} nodes and {topics} topics on this network take more than 4 GiB; {INSTEAD} or fewer of them"
+        )
+    if importlib.util.find_spec("numba") is None:
+        raise UnsupportedByEngine(f"Numba is not installed: pip install 'trellis[fast]', or {INSTEAD}")
+
+
+def is_worth_it(scenario: Scenario, plan: Plan) -> bool:
+    """Whether a run is so large that loading the compiler pays; both engines give the same rows."""
+    return len(plan.actions) * scenario.nodes.count >= LARGE

@@ -1,0 +1,67 @@
+"""A scenario of `vcube-printed` on the compiled engine: its tables, and what stands before the run."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from trellis.events import Subscribe
+from trellis.sim.fast import barriers as bar
+from trellis.sim.fast import vcube_printed as kernel
+from trellis.sim.fast import views as vws
+from trellis.sim.fast.memory import NONE, Block, Table, table
+from trellis.sim.fast.whole import Whole
+from trellis.words import Time
+
+
+class Printed(Whole):
+    """One run."""
+
+    packets = kernel.PACKETS
+
+    def go_on(self, end: Time, due: int) -> int:
+        return kernel.go_on(self.block, self.rows, end, due)
+
+    def rooms(self) -> dict[Table, int]:
+        nodes, places = self.nodes, self.nodes * len(self.topics)
+        actors = len({(action.node, action.event.topic) for action in self.plan.actions})
+        self.joins = any(isinstance(action.event, Subscribe) for action in self.plan.actions)
+        self.speakers = max(1, int((self.unsaid > 0).sum(axis=1).max(initial=0)))
+        self.views = vws.views(nodes)
+        return {
+            vws.HOLDERS: places,
+            self.views: vws.STANDING + len(self.standing) + 1,
+            kernel.PLACES: places,
+            kernel.KNOWN: places * self.speakers,
+            kernel.ACKS: (actors + 4) * nodes,  # each has about one wave on its way
+            kernel.GATHERED: (actors + 4) * nodes if self.joins else 1,
+            kernel.MEMBERS: 1 << 10,
+            kernel.WAITS: 1 << 10,
+            kernel.SOME: 64,
+        }
+
+    def growing_with(self, which: int) -> list[Table]:
+        return [kernel.GATHERED] if which == kernel.IN_ACKS and self.joins else []
+
+    def begin_places(self, m: Block) -> None:
+        """Those who subscribe from before the run, unless they announce themselves: each topic has one view for all."""
+        vws.begin(m, self.views, self.nodes)
+        m[kernel.ORDERED] = self.scenario.stack.ordering == "causal"
+        m[kernel.SPEAKERS], m[kernel.JOINS] = self.speakers, self.joins
+        m[[kernel.FREE_SLAB, kernel.FREE_MEMBER, kernel.FREE_WAIT]] = NONE
+        places, holders = table(m, kernel.PLACES), table(m, vws.HOLDERS)
+        said = kernel.SAID
+        chains = [kernel.FIRST_QUEUED, kernel.LAST_QUEUED, kernel.FIRST_WAITING, kernel.LAST_WAITING]
+        places[:, [*chains, said + bar.FIRST_LOGGED, said + bar.LAST_LOGGED, kernel.COLUMN]] = NONE
+        places[:, said + bar.UNSAID] = self.unsaid.ravel()
+        for code in range(len(self.topics)):
+            speak = np.flatnonzero(self.unsaid[code])
+            places[code * self.nodes + speak, kernel.COLUMN] = np.arange(len(speak))
+        for topic, members in self.standing.items():
+            who, row = np.array(members, np.int64), int(m[vws.USED])
+            m[vws.USED] += 1
+            vws.fill(m, self.views, row, who, self.nodes)
+            mine = self.code[topic] * self.nodes + who
+            holders[mine, vws.ROW] = row
+            places[mine, kernel.IDLE] = 1
+            for node in members:
+                self.confirm(node, self.code[topic])

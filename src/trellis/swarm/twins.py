@@ -1,0 +1,127 @@
+"""Random scenarios for the compiled engine: both engines run each, and every row is compared.
+
+Promises: one seed is one scenario; a difference comes with the first row that is not the same, and the command that
+          runs it again. Half of the scenarios are the swarm's own schedules of joins and leaves, the others what the
+          papers' experiments are made of.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import msgspec
+
+from trellis import draw
+from trellis.scenario.load import check, from_mapping
+from trellis.scenario.model import Scenario
+from trellis.sim import FAST, REFERENCE, Run, run
+from trellis.swarm.dice import Dice
+from trellis.swarm.schedule import schedule
+from trellis.trace.rows import COLUMNS
+
+
+class Difference(NamedTuple):
+    seed: int
+    says: str
+    replay: str
+
+
+class Comparison:
+    """Scenarios tried so far, and those in which the engines differ."""
+
+    def __init__(self, overlay: str, ordering: str) -> None:
+        self.overlay = overlay
+        self.ordering = ordering
+        self.scenarios = self.rows = 0
+        self.differences: list[Difference] = []
+
+    def go(self, seed: int, count: int, progress: Callable[[int], None] = lambda _: None) -> None:
+        for one in range(seed, seed + count):
+            says, rows = compare(scenario_of(one, self.overlay, self.ordering))
+            self.scenarios += 1
+            self.rows += rows
+            if says:
+                stack = f"--overlay {self.overlay} --ordering {self.ordering}"
+                self.differences.append(Difference(one, says, f"trellis twins {stack} --scenarios 1 --seed {one}"))
+            progress(one - seed + 1)
+
+
+def scenario_of(seed: int, overlay: str, ordering: str) -> Scenario:
+    """Any number of nodes from 1 on; every kind of load and network that both engines know."""
+    dice = Dice(seed, draw.TWINS)
+    found = schedule(seed, overlay, ordering) if dice.between(0, 1) else experiment(dice, overlay, ordering)
+    if overlay == "brokers":  # few of them, too: else nearly every node is one
+        stack = msgspec.structs.replace(found.stack, brokers=dice.one_of([1, 2, 5, 32]))
+        return msgspec.structs.replace(found, stack=stack)
+    return found
+
+
+def experiment(dice: Dice, overlay: str, ordering: str) -> Scenario:
+    nodes = dice.between(1, 40)
+    subscriptions, several, churns = subscribed(dice, nodes)
+    raw: dict[str, Any] = {
+        "name": f"twins-{dice.seed}",
+        "seed": dice.seed,
+        "stack": {"overlay": overlay, "ordering": ordering},
+        "nodes": {"count": nodes},
+        "subscriptions": subscriptions,
+        "workload": said(dice, several, churns, subscriptions.get("fraction", 1.0)),
+        "network": network(dice),
+    }
+    if churns or dice.between(0, 3) == 0:
+        raw["end"] = dice.one_of([500, 2000, 5000])
+    scenario = from_mapping(raw)
+    check(scenario)
+    return scenario
+
+
+def subscribed(dice: Dice, nodes: int) -> tuple[dict[str, Any], bool, bool]:
+    """Who subscribes; whether to several topics; whether they come and go."""
+    announce = dice.between(0, 2) == 0
+    what = dice.one_of(["fraction", "fraction", "sessions"])
+    if what == "sessions" and nodes > 3:
+        span = dice.one_of([100, 1000])
+        return {"kind": what, "subscribers": dice.between(2, nodes - 1), "session": span}, False, True
+    topics = dice.one_of([1, 1, 2, 5])
+    share = dice.one_of([0.25, 0.5, 1.0]) if nodes > 4 else 1.0
+    return {"kind": "fraction", "fraction": share, "topics": topics, "announce": announce}, topics > 1, announce
+
+
+def said(dice: Dice, several: bool, churns: bool, share: float) -> dict[str, Any]:
+    if several:
+        law = dice.one_of(["uniform", "zipf"])
+        return {"kind": "topics", "messages": dice.between(1, 60), "interval": dice.one_of([10, 300]), "law": law}
+    if churns or dice.between(0, 2) == 0:
+        return {"kind": "periodic", "interval": dice.one_of([7, 50]), "messages": dice.between(1, 40)}
+    what = dice.one_of(["once-each", "replies", "at-once"])
+    if what == "once-each":
+        return {"kind": what, "publishers": share * dice.one_of([0.1, 0.5, 1.0]), "window": dice.one_of([0, 10, 1000])}
+    if what == "at-once":
+        return {"kind": what, "messages": dice.between(1, 12), "at": dice.between(0, 100)}
+    return {"kind": what, "openers": 1, "think": dice.one_of([0, 10, 500])}
+
+
+def network(dice: Dice) -> dict[str, Any]:
+    service = dice.one_of([0, 1, 1, 3])
+    if dice.between(0, 1):
+        return {"kind": "queue", "service": service, "propagation": dice.one_of([1, 10, 100])}
+    return {"kind": "random", "low": 1, "high": dice.one_of([1, 30, 400]), "service": service, "fifo": True}
+
+
+def compare(scenario: Scenario) -> tuple[str, int]:
+    """How the compiled engine differs, empty if it does not; and how many rows there are."""
+    mine, theirs = run(scenario, FAST), run(scenario, REFERENCE)
+    if mine.trace.digest() != theirs.trace.digest():
+        return first_difference(mine, theirs), len(theirs.trace)
+    told = [(name, getattr(mine, name), getattr(theirs, name)) for name in ("events", "quiet")]
+    return "; ".join(f"{name} {a}, reference {b}" for name, a, b in told if a != b), len(theirs.trace)
+
+
+def first_difference(mine: Run, theirs: Run) -> str:
+    for a, b in zip(mine.trace.rows(), theirs.trace.rows(), strict=False):
+        if a != b:
+            cells = [f"{c.name} {getattr(a, c.name)!r} / {getattr(b, c.name)!r}" for c in COLUMNS]
+            changed = [cell for cell, c in zip(cells, COLUMNS, strict=True) if getattr(a, c.name) != getattr(b, c.name)]
+            return f"row {a.position}, compiled / reference: {', '.join(changed)}; the reference has {b}"
+    return f"{len(mine.trace)} rows, reference {len(theirs.trace)}; as far as both go they agree"

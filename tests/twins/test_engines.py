@@ -1,0 +1,229 @@
+"""The compiled engine beside the reference: the same rows, whatever the scenario, also where nothing is compiled."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from trellis.errors import UnsupportedByEngine
+from trellis.scenario.load import from_mapping
+from trellis.scenario.model import Random
+from trellis.sim import run
+from trellis.sim.fast import TWINS, code, covers, rooted
+from trellis.sim.fast import vcube_printed as kernel
+from trellis.swarm.twins import Comparison, compare, first_difference, scenario_of
+
+STACKS = [(overlay, ordering) for overlay, twin in TWINS.items() for ordering in twin.orders]
+SCENARIOS = 100
+
+
+STACK = {"overlay": "vcube-printed", "ordering": "causal"}
+
+
+def scenario(nodes: int = 24, **more):
+    raw = {
+        "name": "engines",
+        "seed": 5,
+        "stack": STACK,
+        "nodes": {"count": nodes},
+        "subscriptions": {"kind": "fraction", "fraction": 1.0},
+        "workload": {"kind": "once-each", "publishers": 1.0, "window": 300},
+        "network": {"kind": "queue", "service": 1, "propagation": 20},
+    }
+    return from_mapping(raw | more)
+
+
+@pytest.mark.parametrize(("overlay", "ordering"), STACKS)
+def test_random_scenarios_have_the_same_rows_on_both_engines(overlay: str, ordering: str) -> None:
+    tried = Comparison(overlay, ordering)
+    tried.go(90_000, SCENARIOS)
+    assert tried.differences == []
+    assert tried.rows > 200 * SCENARIOS
+
+
+@pytest.mark.parametrize(("overlay", "ordering"), STACKS)
+def test_they_have_the_same_rows_where_nothing_is_compiled(overlay: str, ordering: str) -> None:
+    """So a wrong answer is known to be ours, not the compiler's."""
+    command = [sys.executable, "-m", "trellis", "twins", "--overlay", overlay, "--ordering", ordering]
+    told = subprocess.run(
+        [*command, "--scenarios", "12", "--seed", "91000"],
+        env=os.environ | {"NUMBA_DISABLE_JIT": "1"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert told.returncode == 0, told.stdout + told.stderr
+    assert "12 scenarios" in told.stdout
+    assert "0 differ" in told.stdout
+
+
+BROKEN = {
+    "a leaver stays in everybody's view": (
+        "vcube-printed",
+        "import trellis.sim.fast.vcube_printed as kernel\n"
+        "plain = kernel.update\n"
+        "kernel.update = lambda m, p, node, inside, rc: plain(m, p, node, 1, rc)\n",
+    ),
+    "nobody leaves the tree": (
+        "single-root",
+        "import trellis.sim.fast.rooted as kernel\nkernel.prune = lambda *_: None\n",
+    ),
+    "a child that goes is still fed": (
+        "brokers",
+        "import trellis.sim.fast.rooted as kernel\nkernel.feed_no_more = lambda *_: None\n",
+    ),
+    "what was delivered is not followed": (
+        "single-root",
+        "import trellis.sim.fast.barriers as barriers\nbarriers.log = lambda *_: None\n",
+    ),
+}
+
+
+@pytest.mark.parametrize(("overlay", "breaks"), BROKEN.values(), ids=BROKEN)
+def test_a_kernel_that_forgets_a_rule_is_noticed(overlay: str, breaks: str) -> None:
+    """A copy of the kernels in which one rule is another, in plain Python."""
+    seeds = range(60)
+    program = (
+        f"{breaks}"
+        "from trellis.swarm.twins import Comparison\n"
+        f"tried = Comparison('{overlay}', 'causal')\n"
+        f"tried.go({seeds.start}, {len(seeds)})\n"
+        "print(len(tried.differences), tried.differences[0].says)\n"
+    )
+    told = subprocess.run(
+        [sys.executable, "-c", program],
+        env=os.environ | {"NUMBA_DISABLE_JIT": "1"},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    count, says = told.stdout.split(" ", 1)
+    assert int(count) > 0
+    assert says.startswith("row ")
+
+
+def test_a_difference_is_told_by_its_first_row() -> None:
+    one, other = run(scenario(8), "fast"), run(scenario(8, seed=6), "reference")
+    says = first_difference(one, other)
+    assert says.startswith("row ")
+    assert "compiled / reference" in says
+
+
+def test_auto_takes_the_compiled_engine_for_large_runs_that_it_has_a_twin_for() -> None:
+    large, small = run(scenario(400)), run(scenario(8))
+    assert (large.engine, small.engine) == ("fast", "reference")
+    assert large.compiling > 0
+    assert run(scenario(400, stack={"overlay": "single-root", "ordering": "fifo"})).engine == "reference"
+    assert run(scenario(400), build=None, engine="reference").trace.digest() == large.trace.digest()
+
+
+@pytest.mark.parametrize(
+    ("more", "why"),
+    [
+        ({"stack": {"overlay": "vcube", "ordering": "total"}}, "overlay 'vcube' has no compiled twin"),
+        (
+            {"network": {"kind": "sites", "sites": [0, 1], "short": 1, "long": 5}},
+            "network 'sites' has no compiled twin",
+        ),
+        ({"stack": {"overlay": "brokers", "ordering": "fifo"}}, "'fifo' over 'brokers' has no compiled twin"),
+    ],
+)
+def test_what_has_no_twin_is_refused_by_name(more, why: str) -> None:
+    with pytest.raises(UnsupportedByEngine, match=f"{why}.*use engine='reference'"):
+        run(scenario(**more), "fast")
+
+
+def test_links_that_overtake_are_refused() -> None:
+    """Also where nobody has checked the scenario."""
+    overtaking = Random(low=1, high=9, fifo=False)
+    with pytest.raises(UnsupportedByEngine, match="overtake"):
+        covers(msgspec.structs.replace(scenario(stack=STACK | {"overlay": "single-root"}), network=overtaking))
+
+
+@pytest.mark.parametrize("overlay", TWINS)
+def test_tables_get_more_room_as_they_need_it(overlay: str) -> None:
+    """Many messages at once wait in their publisher's queue, and more rows than there was room for at first."""
+    crowd = scenario(64, stack=STACK | {"overlay": overlay}, workload={"kind": "at-once", "messages": 300})
+    assert compare(crowd)[0] == ""
+
+
+@pytest.mark.parametrize("overlay", ["single-root", "brokers"])
+def test_what_is_published_while_joining_goes_out_at_once_when_it_stands(overlay: str) -> None:
+    """More of it than any table had room for, also if the node has changed its mind meanwhile."""
+    late = [{"at": 5, "node": 7, "topic": "a", "do": "join"}, {"at": 8, "node": 7, "topic": "a", "do": "leave"}]
+    early = [{"at": 6, "node": 7, "topic": "a", "payload": "x"}] * 2000
+    spoken = scenario(
+        9,
+        stack=STACK | {"overlay": overlay},
+        subscriptions={"kind": "explicit", "members": {"a": [0, 1, 2, 5]}, "changes": late},
+        workload={"kind": "explicit", "messages": early},
+    )
+    assert compare(spoken)[0] == ""
+
+
+def test_kernels_are_kept_by_the_state_of_all_their_sources(tmp_path: Path) -> None:
+    assert code.kernels_of(str(tmp_path)).startswith(f"{tmp_path}/kernels-")
+    assert len(code.fingerprint()) == 16
+
+
+GOLDEN = {
+    0: "76f65f19f79d0c6d17cda47adfa0d89228ce9e4604cdf5e9d200a4a3ef8f99d6",
+    1: "a1d3b7c1246ed2d1f5b22d1ccd3640f5a4eae0052e3c61196a6671702640aa3c",
+    2: "999d57a8215a754b3649389671e1c402d0f61e169b5a1337e55a0469b2c6a250",
+    3: "4f3051367452245fddc214345f54748c8e905964319b13330ef353a8c348cc28",
+    4: "9dc97a65d82923c0403009a6cde3a9e39f5bfbd2e77ceb050ee5b8e919b166ed",
+    5: "89f35ca3744186baaa8de2fa9e74ce060a7e0346962f6304f7c4b5fda9bf3d24",
+    6: "dcbea5604f0110f6b7608c773a821a3c92b846dffae0853f52c6b92f1edf57b3",
+    7: "f4f55fc59fec1c0ed42b19d38ed178b364e2302a7be3bbea3f9b1265c80ea96f",
+    8: "b85950925b07bae3998ca78b3f2a18381156791753c1e1a58baef5c203a29ef0",
+    9: "eeae1fe1ff8a151d6dbfe9d1de6a41d0a6bcc69af58d40dbb4a2a0094f2f68c2",
+    10: "ef81c08a11be44e48c6319553be8371d7367ea9660ef0f15a04aec91eb03607a",
+    11: "457db60ea8c3db4bc8153afd0b0f5989f5da3863bacaca337bc828de0366651d",
+}
+
+
+ROOTED = {  # the first digits
+    ("single-root", "causal", 0): "8bc756ec55698fbc",
+    ("single-root", "causal", 1): "e54cb8a8df19b483",
+    ("single-root", "causal", 2): "03efb693dc914bdd",
+    ("single-root", "causal", 5): "01d8ccd6fbb6ddaa",
+    ("single-root", "unordered", 0): "c1d3cb7040da3032",
+    ("single-root", "unordered", 1): "e54cb8a8df19b483",
+    ("single-root", "unordered", 2): "62eeb3c00a015414",
+    ("single-root", "unordered", 5): "a4ae4eae6e2f855c",
+    ("brokers", "causal", 0): "4071752c2024892b",
+    ("brokers", "causal", 1): "2b2016cc83c11739",
+    ("brokers", "causal", 2): "cc6d72f03b1c737b",
+    ("brokers", "causal", 5): "6c7f2a17305a78fd",
+    ("brokers", "unordered", 0): "402caac0cb2fece8",
+    ("brokers", "unordered", 1): "2b2016cc83c11739",
+    ("brokers", "unordered", 2): "d0fcddab71c0325b",
+    ("brokers", "unordered", 5): "6ecc9292803b2016",
+}
+
+
+@pytest.mark.parametrize(("seed", "digest"), GOLDEN.items())
+def test_digests_are_what_they_were(seed: int, digest: str) -> None:
+    """The same on any machine, and with every later version of a kernel."""
+    ordering = ("causal", "unordered")[seed % 2]
+    assert run(scenario_of(seed, "vcube-printed", ordering), "fast").trace.digest() == digest
+
+
+@pytest.mark.parametrize(("overlay", "ordering", "seed"), ROOTED)
+def test_digests_of_rooted_trees_are_what_they_were(overlay: str, ordering: str, seed: int) -> None:
+    digest = run(scenario_of(seed, overlay, ordering), "fast").trace.digest()
+    assert digest.startswith(ROOTED[overlay, ordering, seed])
+
+
+def test_names_of_packets_are_those_of_the_machine() -> None:
+    from trellis.protocols.overlays import vcube_printed as machine
+    from trellis.protocols.parts import relay
+
+    assert kernel.PACKETS[1:] == [machine.SUB, machine.UNS, machine.PUB, machine.ACK]
+    packets = (relay.Root, relay.Pub, relay.Sub, relay.Welcome, relay.Uns)
+    assert rooted.PACKETS[1:] == [packet.kind for packet in packets]
