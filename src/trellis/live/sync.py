@@ -13,10 +13,11 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import Coroutine, Iterable, Iterator
-from concurrent.futures import Future
+from concurrent.futures import CancelledError
 from pathlib import Path
+from queue import Empty, SimpleQueue
 from types import TracebackType
-from typing import Any, Self, TypeVar
+from typing import Any, Generic, Self, TypeVar
 
 from trellis.errors import LocalProtocolError
 from trellis.live import api, client, subscription
@@ -29,6 +30,48 @@ from trellis.words import NodeId, Topic
 T = TypeVar("T")
 
 
+class Doing(Generic[T]):
+    """Something under way in the loop. Whoever waits for it holds no lock: an interrupt that came just when one was
+    taken would leave it taken, and the loop would wait for it for ever. So no `concurrent.futures.Future`.
+    """
+
+    def __init__(self, loop: asyncio.AbstractEventLoop, what: Coroutine[Any, Any, T]) -> None:
+        self.loop = loop
+        self.over: SimpleQueue[asyncio.Task[T]] = SimpleQueue()
+        self.task: asyncio.Task[T] | None = None
+        self.unwanted = False
+        loop.call_soon_threadsafe(self.start, what)
+
+    def start(self, what: Coroutine[Any, Any, T]) -> None:
+        self.task = self.loop.create_task(what)
+        self.task.add_done_callback(self.end)
+        if self.unwanted:
+            self.task.cancel()
+
+    def end(self, task: asyncio.Task[T]) -> None:
+        if not task.cancelled():
+            task.exception()  # it may be that nobody asks any more
+        self.over.put(task)
+
+    def result(self, timeout: float | None = None) -> T:
+        try:
+            task = self.over.get(timeout=timeout)
+        except Empty:
+            raise TimeoutError from None
+        self.over.put(task)  # for whoever asks again
+        if task.cancelled():
+            raise CancelledError
+        return task.result()
+
+    def cancel(self) -> None:
+        self.loop.call_soon_threadsafe(self.stop)
+
+    def stop(self) -> None:
+        self.unwanted = True
+        if self.task is not None:
+            self.task.cancel()
+
+
 class Background:
     """An event loop in a thread, which ends with the program at the latest."""
 
@@ -37,16 +80,16 @@ class Background:
         self.thread = threading.Thread(target=self.loop.run_forever, name="trellis", daemon=True)
         self.thread.start()
 
-    def begin(self, doing: Coroutine[Any, Any, T]) -> Future[T]:
-        return asyncio.run_coroutine_threadsafe(doing, self.loop)
+    def begin(self, what: Coroutine[Any, Any, T]) -> Doing[T]:
+        return Doing(self.loop, what)
 
-    def call(self, doing: Coroutine[Any, Any, T], timeout: float | None = None) -> T:
+    def call(self, what: Coroutine[Any, Any, T], timeout: float | None = None) -> T:
         """Do it there, and wait for it here. Whoever stops waiting stops it."""
-        future = self.begin(doing)
+        doing = self.begin(what)
         try:
-            return future.result(timeout)
+            return doing.result(timeout)
         except BaseException:
-            future.cancel()
+            doing.cancel()
             raise
 
     def end(self) -> None:
@@ -73,7 +116,7 @@ class Subscription:
         self.order = inner.order
         self.items: list[Batch | Gap] = []  # fetched, the next one last
         self.events: list[Event] = []  # of the batch that is being read, the next one last
-        self.fetching: Future[list[Batch | Gap]] | None = None  # under way, perhaps since an earlier call
+        self.fetching: Doing[list[Batch | Gap]] | None = None  # under way, perhaps since an earlier call
 
     @property
     def topics(self) -> tuple[Topic, ...]:
