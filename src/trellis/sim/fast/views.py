@@ -7,6 +7,8 @@ changes.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from trellis.protocols.parts.hypercube import dimension
@@ -42,6 +44,15 @@ def fill(m: Block, rows: Table, number: int, members: Block, nodes: int) -> None
     row[members] = -1
     for level in range(height + 1):
         np.add.at(row, nodes + (((1 << height) + members) >> level), 1)
+
+
+def stand(m: Block, rows: Table, members: Sequence[int], topic: int, nodes: int) -> Block:
+    """These subscribe from before the run, and have one row for all. What comes back is their places."""
+    who, number = np.array(members, np.int64), int(m[USED])
+    m[USED] += 1
+    fill(m, rows, number, who, nodes)
+    table(m, HOLDERS)[topic * nodes + who, ROW] = number
+    return topic * nodes + who
 
 
 @inlined
