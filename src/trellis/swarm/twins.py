@@ -14,7 +14,7 @@ import msgspec
 
 from trellis import draw
 from trellis.scenario.load import check, from_mapping
-from trellis.scenario.model import Explicit, Fraction, Random, Scenario, Sessions, Subscriptions
+from trellis.scenario.model import Random, Scenario
 from trellis.sim import FAST, REFERENCE, Run, run
 from trellis.swarm.dice import Dice
 from trellis.swarm.schedule import schedule
@@ -57,22 +57,8 @@ def scenario_of(seed: int, overlay: str, ordering: str) -> Scenario:
     if overlay == "vcube":  # small windows and waves, too: else nothing ever waits for them
         window, batch = dice.one_of([None, 1, 2, 5]), dice.one_of([None, 1, 2, 5])
         stack = msgspec.structs.replace(found.stack, window=window, batch=batch)
-        return overtaken(dice, settled(msgspec.structs.replace(found, stack=stack)))
+        return overtaken(dice, msgspec.structs.replace(found, stack=stack))
     return found
-
-
-def settled(scenario: Scenario) -> Scenario:
-    """The same where nobody comes or goes: whoever ever subscribes does from before the run."""
-    match scenario.subscriptions:
-        case Explicit(members=members, changes=changes):
-            topics = {*members, *(change.topic for change in changes)}
-            ever = {t: {*members.get(t, []), *(c.node for c in changes if c.topic == t)} for t in sorted(topics)}
-            who: Subscriptions = Explicit(members={topic: sorted(nodes) for topic, nodes in ever.items()})
-        case Sessions(subscribers=count):
-            who = Fraction(fraction=count / scenario.nodes.count)
-        case other:
-            who = msgspec.structs.replace(other, announce=False)
-    return msgspec.structs.replace(scenario, subscriptions=who)
 
 
 def overtaken(dice: Dice, scenario: Scenario) -> Scenario:

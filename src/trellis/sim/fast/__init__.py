@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from trellis.errors import UnsupportedByEngine
 from trellis.protocols import needs_fifo_links
 from trellis.protocols.parts.hierarchy import in_tree
-from trellis.scenario.model import Burst, Explicit, Faults, Matrix, Queue, Random, Scenario, Sessions
+from trellis.scenario.model import Faults, Matrix, Queue, Random, Scenario
 from trellis.scenario.plan import Plan
 
 if TYPE_CHECKING:
@@ -59,13 +59,8 @@ def repaired() -> type[Whole]:
     return Repaired
 
 
-def moves_or_repairs(scenario: Scenario) -> str:
-    """Where somebody comes or goes, topics include each other, or what is missed is brought again."""
-    who = scenario.subscriptions
-    if who.announce:
-        return "subscriptions.announce"
-    if isinstance(who, Sessions | Burst) or (isinstance(who, Explicit) and who.changes):
-        return "subscriptions that change"
+def subtopics_or_repair(scenario: Scenario) -> str:
+    """Where topics include each other, or what is missed is brought again."""
     if any(in_tree(topic) for topic in scenario.topic_names()):
         return "a topic that includes others"
     return "stack.repair" if scenario.stack.options().get("repair") else ""
@@ -75,7 +70,7 @@ TWINS = {
     "vcube-printed": Twin(("causal", "unordered"), printed),
     "single-root": Twin(("causal", "unordered"), single_root),
     "brokers": Twin(("causal", "unordered"), brokers),
-    "vcube": Twin(("causal", "unordered"), repaired, moves_or_repairs),
+    "vcube": Twin(("causal", "unordered"), repaired, subtopics_or_repair),
 }
 
 
