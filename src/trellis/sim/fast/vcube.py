@@ -14,7 +14,7 @@ rows are the same:
 - The barrier is not kept up with each delivery, but worked out when a node speaks (barriers.py).
 - What is parked hangs at what its node has delivered of the source that it waits for, the last one first: as a stack is
   emptied.
-- A wave under way keeps the view by which it is passed on, so whoever joins again begins a new one (HOLDERS).
+- A wave under way keeps the view by which it is passed on, so whoever joins again meanwhile begins a new one (HOLDERS).
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ KINDS, HEIGHTS = (1 << KIND_BITS) - 1, (1 << HEIGHT_BITS) - 1
 RANK_BITS = 2  # of what somebody says of itself; the version has the others
 RANKS = (1 << RANK_BITS) - 1
 
-PLACES = Table(12, 20)  # a node on a topic: topic * nodes + node
+PLACES = Table(12, 21)  # a node on a topic: topic * nodes + node
 WANTED = 0
 PUBLISHED, LAST_SAID = 1, 2  # how many of my messages, and the last one that was spread: a chain from the first on
 FIRST_QUEUED = 3  # the first one that waits for the window
@@ -54,7 +54,8 @@ VERSION = 10  # my membership changes so far
 VIEW = 11  # the holder of mine
 AGAIN = 12  # I left, and shall join at once
 UNSPREAD, FIRST_UNSPREAD, LAST_UNSPREAD = 13, 14, 15  # published before I was in: how many, and a chain of messages
-SAID = 16  # what a barrier is made of (barriers.py)
+UNDER_WAY = 16  # waves that are passed on by my view
+SAID = 17  # what a barrier is made of (barriers.py)
 EARLY = Table(28, 3)  # per place: messages of others that came while I was joining: how many, and a chain
 CAME, FIRST_CAME, LAST_CAME = 0, 1, 2
 COUNT = OWN  # of a wave: messages, from this one on
@@ -407,6 +408,8 @@ def launch(m: Block, rows: Block, now: int, me: int, p: int, wave: int, asker: i
         m[q + NEXT] = m[FREE_PENDING]
         m[FREE_PENDING] = pending
         return False
+    if holder != NONE:
+        m[p + UNDER_WAY] += 1
     if m[w + SLAB] == NONE:
         m[w + SLAB] = slabs.new_slab(m)
     at = m[slabs.AT_ACKS] + m[w + SLAB] * m[net.NODES] + me
@@ -531,6 +534,8 @@ def complete(m: Block, rows: Block, now: int, me: int, p: int, wave: int, pendin
         m[one + THEN] = m[FREE_ASKED]
         m[FREE_ASKED] = entry
         entry = behind
+    if m[q + BY] == m[p + VIEW]:
+        m[p + UNDER_WAY] -= 1
     asker, height, served, vector = m[q + ASKER], m[q + HEIGHT], m[q + SERVED], m[q + VECTOR]
     first, last = m[q + FIRST_SAYING], m[q + LAST_SAYING]
     m[q + NEXT] = m[FREE_PENDING]
@@ -736,10 +741,12 @@ def join_again(m: Block, rows: Block, now: int, me: int, p: int, topic: int) -> 
 @compiled
 def join(m: Block, rows: Block, now: int, me: int, p: int, topic: int) -> None:
     """Start with a view of myself, and tell every node."""
-    holder = m[USED_HOLDERS]
-    m[USED_HOLDERS] += 1
-    h = m[vws.AT_HOLDERS] + holder * vws.HOLDER
-    m[h + vws.ROW], m[h + vws.MINE], m[p + VIEW] = vws.NOBODY, 0, holder
+    if m[p + UNDER_WAY]:
+        m[p + VIEW], m[p + UNDER_WAY] = m[USED_HOLDERS], 0
+        h = m[vws.AT_HOLDERS] + m[p + VIEW] * vws.HOLDER
+        m[h + vws.ROW], m[h + vws.MINE] = vws.NOBODY, 0
+        m[USED_HOLDERS] += 1
+    vws.clear(m, m[p + VIEW], m[net.NODES])
     m[p + FIRST_UNSETTLED], m[p + UNSETTLED] = NONE, 0
     wave = change(m, me, p, topic, JOINING, SUB)
     if not launch(m, rows, now, me, p, wave, NONE, m[vws.DIMENSION]):
