@@ -14,7 +14,7 @@ from trellis.errors import UnsupportedByEngine
 from trellis.scenario.load import from_mapping
 from trellis.scenario.model import Random
 from trellis.sim import run
-from trellis.sim.fast import TWINS, code, covers, rooted
+from trellis.sim.fast import TWINS, code, covers, rooted, vcube
 from trellis.sim.fast import vcube_printed as kernel
 from trellis.swarm.twins import Comparison, compare, first_difference, scenario_of
 
@@ -23,6 +23,7 @@ SCENARIOS = 100
 
 
 STACK = {"overlay": "vcube-printed", "ordering": "causal"}
+VCUBE = {"overlay": "vcube", "ordering": "causal"}
 
 
 def scenario(nodes: int = 24, **more):
@@ -77,6 +78,44 @@ BROKEN = {
         "brokers",
         "import trellis.sim.fast.rooted as kernel\nkernel.feed_no_more = lambda *_: None\n",
     ),
+    "an answer does not free a place in the window": (
+        "vcube",
+        "import trellis.sim.fast.vcube as kernel\n"
+        "plain = kernel.upon_pub_returned\n"
+        "def returned(m, rows, now, me, p, wave, served):\n"
+        "    plain(m, rows, now, me, p, wave, served)\n"
+        "    m[p + kernel.OUTSTANDING] += 1\n"
+        "kernel.upon_pub_returned = returned\n",
+    ),
+    "what came before comes again": (
+        "vcube",
+        "import trellis.sim.fast.vcube as kernel\nkernel.see = lambda *_: True\n",
+    ),
+    "whoever joins is not told what others have delivered": (
+        "vcube",
+        "import trellis.sim.fast.vcube as kernel\nkernel.merge = lambda *_: None\n",
+    ),
+    "a leaver serves others until all know that it left": (
+        "vcube",
+        "import trellis.sim.fast.vcube as kernel\n"
+        "kernel.cannot_serve = lambda m, p, height: m[p + kernel.PHASE] == kernel.OUT\n",
+    ),
+    "nothing is ever missing": (
+        "vcube",
+        "import trellis.sim.fast.vcube as kernel\nkernel.missing = lambda *_: kernel.NONE\n",
+    ),
+    "what was parked waits for the last predecessor, not for the first": (
+        "vcube",
+        "import trellis.sim.fast.vcube as kernel\n"
+        "def last(m, p, me, wave):\n"
+        "    w = m[kernel.AT_WAVES] + wave * kernel.WAVE\n"
+        "    first = m[kernel.AT_NAMES] + m[w + kernel.FOLLOWS]\n"
+        "    found = [(m[d + kernel.SOURCE], m[k]) for k in range(first, first + m[w + kernel.BARRIER])\n"
+        "             if m[(d := m[kernel.AT_WAVES] + m[k] * kernel.WAVE) + kernel.SOURCE] != me\n"
+        "             and m[kernel.known(m, p, m[d + kernel.FROM])] & kernel.LOW < m[d + kernel.SEQ]]\n"
+        "    return max(found)[1] if found else kernel.NONE\n"
+        "kernel.missing = last\n",
+    ),
     "what was delivered is not followed": (
         "single-root",
         "import trellis.sim.fast.barriers as barriers\nbarriers.log = lambda *_: None\n",
@@ -125,7 +164,13 @@ def test_auto_takes_the_compiled_engine_for_large_runs_that_it_has_a_twin_for() 
 @pytest.mark.parametrize(
     ("more", "why"),
     [
-        ({"stack": {"overlay": "vcube", "ordering": "total"}}, "overlay 'vcube' has no compiled twin"),
+        ({"stack": {"overlay": "gossip", "ordering": "unordered"}}, "overlay 'gossip' has no compiled twin"),
+        ({"stack": {"overlay": "vcube", "ordering": "total"}}, "'total' over 'vcube' has no compiled twin"),
+        ({"stack": VCUBE | {"repair": 50}}, "stack.repair over 'vcube' has no compiled twin"),
+        (
+            {"stack": VCUBE, "subscriptions": {"kind": "explicit", "members": {".a": [0, 1], ".a.b": [2]}}},
+            "a topic that includes others over 'vcube' has no compiled twin",
+        ),
         (
             {"network": {"kind": "sites", "sites": [0, 1], "short": 1, "long": 5}},
             "network 'sites' has no compiled twin",
@@ -152,7 +197,7 @@ def test_tables_get_more_room_as_they_need_it(overlay: str) -> None:
     assert compare(crowd)[0] == ""
 
 
-@pytest.mark.parametrize("overlay", ["single-root", "brokers"])
+@pytest.mark.parametrize("overlay", ["single-root", "brokers", "vcube"])
 def test_what_is_published_while_joining_goes_out_at_once_when_it_stands(overlay: str) -> None:
     """More of it than any table had room for, also if the node has changed its mind meanwhile."""
     late = [{"at": 5, "node": 7, "topic": "a", "do": "join"}, {"at": 8, "node": 7, "topic": "a", "do": "leave"}]
@@ -164,6 +209,40 @@ def test_what_is_published_while_joining_goes_out_at_once_when_it_stands(overlay
         workload={"kind": "explicit", "messages": early},
     )
     assert compare(spoken)[0] == ""
+
+
+@pytest.mark.parametrize("ordering", ["causal", "unordered"])
+@pytest.mark.parametrize("nodes", [1, 2, 3])
+def test_a_node_alone_joins_speaks_and_leaves_within_one_step(nodes: int, ordering: str) -> None:
+    """Nobody is asked, so nothing takes any time; also if it comes back and speaks while the others are leaving."""
+    does = ["join", "leave", "join", "leave", "join"]
+    changes = [
+        {"at": 10 * n + node, "node": node, "topic": "a", "do": d} for n, d in enumerate(does) for node in range(nodes)
+    ]
+    said = [{"at": 20 * n + node, "node": node, "topic": "a"} for n in (0, 1, 2, 2, 3, 9) for node in range(nodes)]
+    alone = scenario(
+        nodes,
+        stack=VCUBE | {"ordering": ordering},
+        subscriptions={"kind": "explicit", "members": {"a": []}, "changes": changes},
+        workload={"kind": "explicit", "messages": said},
+    )
+    assert compare(alone)[0] == ""
+
+
+@pytest.mark.parametrize("ordering", ["causal", "unordered"])
+def test_a_wave_takes_no_more_bytes_than_it_may(ordering: str) -> None:
+    """Of long messages and of long barriers few go out together, also one that is too long by itself."""
+    said = [{"at": 0, "node": node, "topic": "a", "payload": "x"} for node in range(40)]
+    for n, size in enumerate([1000, 300_000, 300_000, 600_000, 10, 10, 250_000, 250_000, 30_000]):
+        said += [{"at": 500 + n // 2, "node": 3, "topic": "a", "payload": "x" * size}]
+        said += [{"at": 500 + n // 2, "node": 4, "topic": "a", "payload": "x" * (size // 2)}]
+    long = scenario(
+        40,
+        stack=VCUBE | {"ordering": ordering, "window": 1},
+        subscriptions={"kind": "explicit", "members": {"a": list(range(40))}},
+        workload={"kind": "explicit", "messages": said},
+    )
+    assert compare(long)[0] == ""
 
 
 def test_kernels_are_kept_by_the_state_of_all_their_sources(tmp_path: Path) -> None:
@@ -187,7 +266,7 @@ GOLDEN = {
 }
 
 
-ROOTED = {  # the first digits
+LAYERED = {  # the first digits
     ("single-root", "causal", 0): "8bc756ec55698fbc",
     ("single-root", "causal", 1): "e54cb8a8df19b483",
     ("single-root", "causal", 2): "03efb693dc914bdd",
@@ -204,6 +283,18 @@ ROOTED = {  # the first digits
     ("brokers", "unordered", 1): "2b2016cc83c11739",
     ("brokers", "unordered", 2): "d0fcddab71c0325b",
     ("brokers", "unordered", 5): "6ecc9292803b2016",
+    ("vcube", "causal", 0): "5a1e831abd014593",
+    ("vcube", "causal", 1): "9e4e6555973ee338",
+    ("vcube", "causal", 2): "f9494dd17e98d0a8",
+    ("vcube", "causal", 3): "d9306f77bbe8a37f",
+    ("vcube", "causal", 4): "e65e015df0514e76",
+    ("vcube", "causal", 5): "42e53a9646b89b6f",
+    ("vcube", "unordered", 0): "d4f19cbff21026de",
+    ("vcube", "unordered", 1): "9e4e6555973ee338",
+    ("vcube", "unordered", 2): "614d3e6dd057866f",
+    ("vcube", "unordered", 3): "178bd192c1d8ccd7",
+    ("vcube", "unordered", 4): "e19191e95918743c",
+    ("vcube", "unordered", 5): "6aa0644274699336",
 }
 
 
@@ -214,16 +305,19 @@ def test_digests_are_what_they_were(seed: int, digest: str) -> None:
     assert run(scenario_of(seed, "vcube-printed", ordering), "fast").trace.digest() == digest
 
 
-@pytest.mark.parametrize(("overlay", "ordering", "seed"), ROOTED)
-def test_digests_of_rooted_trees_are_what_they_were(overlay: str, ordering: str, seed: int) -> None:
+@pytest.mark.parametrize(("overlay", "ordering", "seed"), LAYERED)
+def test_digests_of_overlays_below_an_order_are_what_they_were(overlay: str, ordering: str, seed: int) -> None:
     digest = run(scenario_of(seed, overlay, ordering), "fast").trace.digest()
-    assert digest.startswith(ROOTED[overlay, ordering, seed])
+    assert digest.startswith(LAYERED[overlay, ordering, seed])
 
 
 def test_names_of_packets_are_those_of_the_machine() -> None:
+    from trellis.protocols.overlays import vcube_packets
     from trellis.protocols.overlays import vcube_printed as machine
     from trellis.protocols.parts import relay
 
     assert kernel.PACKETS[1:] == [machine.SUB, machine.UNS, machine.PUB, machine.ACK]
     packets = (relay.Root, relay.Pub, relay.Sub, relay.Welcome, relay.Uns)
     assert rooted.PACKETS[1:] == [packet.kind for packet in packets]
+    of = vcube_packets
+    assert vcube.PACKETS[1:] == [packet.kind for packet in (of.Sub, of.Cut, of.Uns, of.Pub, of.Ack, of.Refuse)]

@@ -32,6 +32,8 @@ from trellis.scenario.popularity import requests
 from trellis.scenario.rates import rated
 from trellis.words import NodeId, Time, Topic
 
+REPLY = b"reply"
+
 
 class Action(NamedTuple):
     """The application at a node does something. Equal times at one node keep this order: leave, join, publish."""

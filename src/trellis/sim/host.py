@@ -15,7 +15,7 @@ from trellis.errors import AlreadySubscribed, NotSubscribed, UnexpectedEvent
 from trellis.events import Event, Publish, Receive, Standing, Subscribe, Timeout, Unsubscribe
 from trellis.machine import Machine, Place
 from trellis.scenario.model import Scenario
-from trellis.scenario.plan import Action, Plan, plan
+from trellis.scenario.plan import REPLY, Action, Plan, plan
 from trellis.sim.calendar import APPLICATION, PACKET, TIMER, Calendar, Entry
 from trellis.sim.network import Line, network_of
 from trellis.trace.table import Recorder, Trace
@@ -175,7 +175,7 @@ class Host:
             return
         self.heard[node] = self.heard.get(node, 0) + 1
         if self.heard[node] == len(discussion.openers):
-            reply = Action(self.now + discussion.thinking[node], node, Publish(discussion.topic, b"reply"))
+            reply = Action(self.now + discussion.thinking[node], node, Publish(discussion.topic, REPLY))
             self.calendar.push(reply.at, (node, APPLICATION, 1, 0, reply.event, b""))
 
     def application_id(self, node: NodeId, topic: Topic) -> MessageId:

@@ -14,7 +14,7 @@ import msgspec
 
 from trellis import draw
 from trellis.scenario.load import check, from_mapping
-from trellis.scenario.model import Scenario
+from trellis.scenario.model import Random, Scenario
 from trellis.sim import FAST, REFERENCE, Run, run
 from trellis.swarm.dice import Dice
 from trellis.swarm.schedule import schedule
@@ -54,7 +54,19 @@ def scenario_of(seed: int, overlay: str, ordering: str) -> Scenario:
     if overlay == "brokers":  # few of them, too: else nearly every node is one
         stack = msgspec.structs.replace(found.stack, brokers=dice.one_of([1, 2, 5, 32]))
         return msgspec.structs.replace(found, stack=stack)
+    if overlay == "vcube":  # small windows and waves, too: else nothing ever waits for them
+        window, batch = dice.one_of([None, 1, 2, 5]), dice.one_of([None, 1, 2, 5])
+        stack = msgspec.structs.replace(found.stack, window=window, batch=batch)
+        return overtaken(dice, msgspec.structs.replace(found, stack=stack))
     return found
+
+
+def overtaken(dice: Dice, scenario: Scenario) -> Scenario:
+    """The same, at times with packets that overtake each other."""
+    network = scenario.network
+    if isinstance(network, Random) and dice.between(0, 1):
+        return msgspec.structs.replace(scenario, network=msgspec.structs.replace(network, fifo=False))
+    return scenario
 
 
 def experiment(dice: Dice, overlay: str, ordering: str) -> Scenario:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from trellis.errors import UnsupportedByEngine
 from trellis.protocols import needs_fifo_links
+from trellis.protocols.parts.hierarchy import in_tree
 from trellis.scenario.model import Faults, Matrix, Queue, Random, Scenario
 from trellis.scenario.plan import Plan
 
@@ -31,6 +32,7 @@ class Twin(NamedTuple):
 
     orders: tuple[str, ...]
     load: Callable[[], type[Whole]]
+    refuses: Callable[[Scenario], str] = lambda _: ""  # what of a scenario it does not know
 
 
 def printed() -> type[Whole]:
@@ -51,10 +53,24 @@ def brokers() -> type[Whole]:
     return Brokers
 
 
+def repaired() -> type[Whole]:
+    from trellis.sim.fast.repaired import Repaired
+
+    return Repaired
+
+
+def subtopics_or_repair(scenario: Scenario) -> str:
+    """Where topics include each other, or what is missed is brought again."""
+    if any(in_tree(topic) for topic in scenario.topic_names()):
+        return "a topic that includes others"
+    return "stack.repair" if scenario.stack.options().get("repair") else ""
+
+
 TWINS = {
     "vcube-printed": Twin(("causal", "unordered"), printed),
     "single-root": Twin(("causal", "unordered"), single_root),
     "brokers": Twin(("causal", "unordered"), brokers),
+    "vcube": Twin(("causal", "unordered"), repaired, subtopics_or_repair),
 }
 
 
@@ -66,6 +82,8 @@ def covers(scenario: Scenario) -> None:
         raise UnsupportedByEngine(f"overlay {stack.overlay!r} has no compiled twin; {INSTEAD}")
     if stack.ordering not in twin.orders:
         raise UnsupportedByEngine(f"{stack.ordering!r} over {stack.overlay!r} has no compiled twin; {INSTEAD}")
+    if unknown := twin.refuses(scenario):
+        raise UnsupportedByEngine(f"{unknown} over {stack.overlay!r} has no compiled twin; {INSTEAD}")
     if isinstance(scenario.faults, Faults):
         raise UnsupportedByEngine(f"faults have no compiled twin; {INSTEAD}")
     if not isinstance(scenario.network, Queue | Random | Matrix):

@@ -8,15 +8,15 @@ from __future__ import annotations
 
 from trellis.sim.fast import calendar as cal
 from trellis.sim.fast.jit import compiled, inlined
-from trellis.sim.fast.memory import TABLES, Block, Table, base, counter
+from trellis.sim.fast.memory import NONE, TABLES, Block, Table, base, counter
 
 LEAVE, JOIN, SAY = 0, 1, 2
 
 # Why the kernel came back.
 DONE, PROGRESS, GROW = 0, 1, 2
 
-ACTIONS = Table(10, 4)  # what applications do, in order; then for each node its reply in a discussion
-AT, ACTOR, ABOUT, DOES = 0, 1, 2, 3
+ACTIONS = Table(10, 5)  # what applications do, in order; then for each node its reply in a discussion
+AT, ACTOR, ABOUT, DOES, BYTES = 0, 1, 2, 3, 4  # bytes: of what is published
 NODES = Table(11, 4)
 COUNTER, OPENER, THINK, HEARD = 0, 1, 2, 3  # opener of a discussion; how long it thinks, or -1; openings so far
 AT_ACTIONS, AT_NODES = base(ACTIONS.number), base(NODES.number)
@@ -46,6 +46,21 @@ def push_actions(m: Block) -> bool:
         k += 1
     m[NEXT_ACTION] = k
     return True
+
+
+@compiled
+def next_round(m: Block, end: int, due: int) -> int:
+    """Take out what is due at the next time. NONE, or why the kernel has to come back instead."""
+    if m[EVENTS] >= due:
+        return PROGRESS
+    if not push_actions(m):
+        m[LACKING] = IN_CALENDAR
+        return GROW
+    if cal.next_time(m) > end:
+        return DONE
+    cal.pop(m)
+    m[EVENTS] += m[cal.COUNT]
+    return NONE
 
 
 @inlined

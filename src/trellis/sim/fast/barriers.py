@@ -10,7 +10,7 @@ from __future__ import annotations
 from trellis.sim.fast.jit import compiled, inlined
 from trellis.sim.fast.memory import NONE, Block, Table, base, counter, room
 
-WAVES = Table(14, 11)
+WAVES = Table(14, 15)
 SOURCE, TOPIC, SEQ, KIND = 0, 1, 2, 3
 QUEUE = 4  # the next one of those that wait to be spread by their source
 FOLLOWS, BARRIER = 5, 6  # where its barrier begins among `names`, and how long it is

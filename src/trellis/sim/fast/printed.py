@@ -6,6 +6,7 @@ import numpy as np
 
 from trellis.events import Subscribe
 from trellis.sim.fast import barriers as bar
+from trellis.sim.fast import slabs
 from trellis.sim.fast import vcube_printed as kernel
 from trellis.sim.fast import views as vws
 from trellis.sim.fast.memory import NONE, Block, Table, table
@@ -32,7 +33,7 @@ class Printed(Whole):
             self.views: vws.STANDING + len(self.standing) + 1,
             kernel.PLACES: places,
             kernel.KNOWN: places * self.speakers,
-            kernel.ACKS: (actors + 4) * nodes,  # each has about one wave on its way
+            slabs.ACKS: (actors + 4) * nodes,  # each has about one wave on its way
             kernel.GATHERED: (actors + 4) * nodes if self.joins else 1,
             kernel.MEMBERS: 1 << 10,
             kernel.WAITS: 1 << 10,
@@ -40,15 +41,15 @@ class Printed(Whole):
         }
 
     def growing_with(self, which: int) -> list[Table]:
-        return [kernel.GATHERED] if which == kernel.IN_ACKS and self.joins else []
+        return [kernel.GATHERED] if which == slabs.IN_ACKS and self.joins else []
 
     def begin_places(self, m: Block) -> None:
         """Those who subscribe from before the run, unless they announce themselves: each topic has one view for all."""
         vws.begin(m, self.views, self.nodes)
         m[kernel.ORDERED] = self.scenario.stack.ordering == "causal"
         m[kernel.SPEAKERS], m[kernel.JOINS] = self.speakers, self.joins
-        m[[kernel.FREE_SLAB, kernel.FREE_MEMBER, kernel.FREE_WAIT]] = NONE
-        places, holders = table(m, kernel.PLACES), table(m, vws.HOLDERS)
+        m[[slabs.FREE_SLAB, kernel.FREE_MEMBER, kernel.FREE_WAIT]] = NONE
+        places = table(m, kernel.PLACES)
         said = kernel.SAID
         chains = [kernel.FIRST_QUEUED, kernel.LAST_QUEUED, kernel.FIRST_WAITING, kernel.LAST_WAITING]
         places[:, [*chains, said + bar.FIRST_LOGGED, said + bar.LAST_LOGGED, kernel.COLUMN]] = NONE
@@ -57,11 +58,6 @@ class Printed(Whole):
             speak = np.flatnonzero(self.unsaid[code])
             places[code * self.nodes + speak, kernel.COLUMN] = np.arange(len(speak))
         for topic, members in self.standing.items():
-            who, row = np.array(members, np.int64), int(m[vws.USED])
-            m[vws.USED] += 1
-            vws.fill(m, self.views, row, who, self.nodes)
-            mine = self.code[topic] * self.nodes + who
-            holders[mine, vws.ROW] = row
-            places[mine, kernel.IDLE] = 1
+            places[vws.stand(m, self.views, members, self.code[topic], self.nodes), kernel.IDLE] = 1
             for node in members:
                 self.confirm(node, self.code[topic])

@@ -54,15 +54,9 @@ def go_on(m: Block, rows: Block, end: int, due: int) -> int:
     """Work off what is due until `due` events have happened, or something has no room."""
     while True:
         if m[cal.CURSOR] == m[cal.COUNT]:
-            if m[app.EVENTS] >= due:
-                return app.PROGRESS
-            if not app.push_actions(m):
-                m[app.LACKING] = app.IN_CALENDAR
-                return app.GROW
-            if cal.next_time(m) > end:
-                return app.DONE
-            cal.pop(m)
-            m[app.EVENTS] += m[cal.COUNT]
+            told = app.next_round(m, end, due)
+            if told != NONE:
+                return told
         while m[cal.CURSOR] < m[cal.COUNT]:
             key = cal.key(m)
             short = lacking(m, rows, key)

@@ -49,6 +49,8 @@ from trellis.sim.fast.barriers import (
 )
 from trellis.sim.fast.jit import compiled, inlined
 from trellis.sim.fast.memory import NONE, Block, Table, base, counter, room
+from trellis.sim.fast.slabs import AT_ACKS, FEW, IN_ACKS, SOME_ACKS, give_back, new_slab
+from trellis.sim.fast.slabs import has_room as has_slabs
 
 PACKETS = ["", "SUB", "UNS", "PUB", "ACK"]
 SUB, UNS, PUB, ACK = 1, 2, 3, 4
@@ -67,9 +69,6 @@ LOW = (1 << HALF) - 1
 ACTING = OWN  # of a wave: its source waits for acknowledgements
 SLAB = OWN + 1
 FLYING = OWN + 2  # packets on their way
-ACKS = Table(15, 1)  # per slab and node: nb, and the parent plus one; a slab that is free has the next one there
-FEW = 8  # bits of nb
-SOME_ACKS = (1 << FEW) - 1
 GATHERED = Table(23, 3)  # the same, where anybody ever joins: mem
 MEM_FIRST, MEM_LAST = 0, 1
 SEEN = 2  # the epoch in which the node's view took it in, or -1
@@ -79,16 +78,15 @@ WAITS = Table(18, 4)  # messages that wait, in chains
 MESSAGE, MISSING, LAPSE, BEHIND = 0, 1, 2, 3  # the predecessor that it waits for, since so many lapses
 SOME = Table(20, 1)  # children of a node, for a moment
 
-PARTS = [PLACES, KNOWN, ACKS, GATHERED, MEMBERS, WAITS, SOME]
-AT_PLACES, AT_KNOWN, AT_ACKS, AT_GATHERED, AT_MEMBERS, AT_WAITS, AT_SOME = (base(part.number) for part in PARTS)
+PARTS = [PLACES, KNOWN, GATHERED, MEMBERS, WAITS, SOME]
+AT_PLACES, AT_KNOWN, AT_GATHERED, AT_MEMBERS, AT_WAITS, AT_SOME = (base(part.number) for part in PARTS)
 PLACE, GATHER, MEMBER, WAIT = PLACES.width, GATHERED.width, MEMBERS.width, WAITS.width
-ROOM_ACKS, ROOM_MEMBERS, ROOM_WAITS = (room(part.number) for part in (ACKS, MEMBERS, WAITS))
-IN_VIEWS, IN_ACKS, IN_MEMBERS, IN_WAITS = 9, ACKS.number, MEMBERS.number, WAITS.number
+ROOM_MEMBERS, ROOM_WAITS = room(MEMBERS.number), room(WAITS.number)
+IN_VIEWS, IN_MEMBERS, IN_WAITS = 9, MEMBERS.number, WAITS.number
 
 ORDERED, SPEAKERS = counter(20), counter(23)
 # How many records are in use, and the first of those that are free again.
-USED_SLABS, USED_MEMBERS, USED_WAITS = counter(25), counter(26), counter(28)
-FREE_SLAB, FREE_MEMBER, FREE_WAIT = (counter(n) for n in range(30, 33))
+USED_MEMBERS, USED_WAITS, FREE_MEMBER, FREE_WAIT = (counter(n) for n in (26, 28, 31, 32))
 JOINS = counter(34)  # whether anybody ever joins; if not, no ACK has anything to say that others do not know
 
 
@@ -97,15 +95,9 @@ def go_on(m: Block, rows: Block, end: int, due: int) -> int:
     """Work off what is due until `due` events have happened, or something has no room."""
     while True:
         if m[cal.CURSOR] == m[cal.COUNT]:
-            if m[app.EVENTS] >= due:
-                return app.PROGRESS
-            if not app.push_actions(m):
-                m[app.LACKING] = app.IN_CALENDAR
-                return app.GROW
-            if cal.next_time(m) > end:
-                return app.DONE
-            cal.pop(m)
-            m[app.EVENTS] += m[cal.COUNT]
+            told = app.next_round(m, end, due)
+            if told != NONE:
+                return told
         while m[cal.CURSOR] < m[cal.COUNT]:
             key = cal.key(m)
             short = lacking(m, rows, key)
@@ -134,7 +126,7 @@ def lacking(m: Block, rows: Block, key: int) -> int:
         return IN_VIEWS
     if m[USED_WAVES] == m[ROOM_WAVES]:
         return IN_WAVES
-    if (m[USED_SLABS] + waves) * m[net.NODES] > m[ROOM_ACKS] and (waves > 1 or m[FREE_SLAB] == NONE):
+    if not has_slabs(m, waves):
         return IN_ACKS
     if m[USED_MEMBERS] == m[ROOM_MEMBERS] and m[FREE_MEMBER] == NONE:
         return IN_MEMBERS
@@ -212,8 +204,7 @@ def step(m: Block, rows: Block, key: int) -> None:
     else:
         upon_wave(m, rows, now, me, p, wave, j)
     if m[w + FLYING] == 0 and m[w + SLAB] != NONE:
-        m[m[AT_ACKS] + m[w + SLAB] * m[net.NODES]] = m[FREE_SLAB]
-        m[FREE_SLAB] = m[w + SLAB]
+        give_back(m, m[w + SLAB])
         m[w + SLAB] = NONE
 
 
@@ -442,18 +433,9 @@ def send(m: Block, rows: Block, now: int, me: int, to: int, wave: int, is_ack: i
 @inlined
 def expect(m: Block, w: int, me: int, parent: int, count: int) -> None:
     """An element of `acks`; a second one replaces the first."""
-    nodes = m[net.NODES]
     if m[w + SLAB] == NONE:
-        slab = m[FREE_SLAB]
-        if slab == NONE:
-            slab = m[USED_SLABS]
-            m[USED_SLABS] += 1
-        else:
-            m[FREE_SLAB] = m[m[AT_ACKS] + slab * nodes]
-        m[w + SLAB] = slab
-        for k in range(m[AT_ACKS] + slab * nodes, m[AT_ACKS] + (slab + 1) * nodes):
-            m[k] = 0
-    at = m[w + SLAB] * nodes + me
+        m[w + SLAB] = new_slab(m)
+    at = m[w + SLAB] * m[net.NODES] + me
     if m[JOINS]:
         g = m[AT_GATHERED] + at * GATHER
         if m[m[AT_ACKS] + at] & SOME_ACKS:

@@ -7,6 +7,8 @@ changes.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from trellis.protocols.parts.hypercube import dimension
@@ -35,13 +37,22 @@ def begin(m: Block, rows: Table, nodes: int) -> None:
     fill(m, rows, EVERYBODY, np.arange(nodes), nodes)
 
 
-def fill(m: Block, rows: Table, number: int, members: Block, nodes: int) -> None:
-    """A row with these subscribers, from before the run."""
+def fill(m: Block, rows: Table, number: int, members: Block, nodes: int, count: int = -1) -> None:
+    """A row with these subscribers, from before the run, and their counters."""
     row, height = table(m, rows)[number], int(m[DIMENSION])
     row[:nodes] = NEVER
-    row[members] = -1
+    row[members] = count
     for level in range(height + 1):
         np.add.at(row, nodes + (((1 << height) + members) >> level), 1)
+
+
+def stand(m: Block, rows: Table, members: Sequence[int], topic: int, nodes: int, count: int = -1) -> Block:
+    """These subscribe from before the run, and have one row for all. What comes back is their places."""
+    who, number = np.array(members, np.int64), int(m[USED])
+    m[USED] += 1
+    fill(m, rows, number, who, nodes, count)
+    table(m, HOLDERS)[topic * nodes + who, ROW] = number
+    return topic * nodes + who
 
 
 @inlined

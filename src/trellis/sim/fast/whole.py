@@ -10,7 +10,7 @@ import numpy as np
 
 from trellis.events import Publish, Subscribe
 from trellis.scenario.model import Scenario
-from trellis.scenario.plan import Plan
+from trellis.scenario.plan import REPLY, Plan
 from trellis.sim.fast import applications as app
 from trellis.sim.fast import barriers as bar
 from trellis.sim.fast import calendar as cal
@@ -97,7 +97,8 @@ class Whole(ABC):
         actions, who = table(m, app.ACTIONS), table(m, app.NODES)
         m[app.ALL_ACTIONS] = len(self.plan.actions)
         for k, (at, node, event) in enumerate(self.plan.actions):
-            actions[k] = at, node, self.code[event.topic], kinds.get(type(event), app.LEAVE)
+            size = len(event.payload) if isinstance(event, Publish) else 0
+            actions[k] = at, node, self.code[event.topic], kinds.get(type(event), app.LEAVE), size
         who[:, app.THINK] = -1
         talk = self.plan.discussion
         if talk is not None:
@@ -106,6 +107,7 @@ class Whole(ABC):
             who[list(talk.thinking), app.THINK] = list(talk.thinking.values())
             actions[len(self.plan.actions) :, app.ABOUT] = self.code[talk.topic]
             actions[len(self.plan.actions) :, app.DOES] = app.SAY
+            actions[len(self.plan.actions) :, app.BYTES] = len(REPLY)
 
     def compile(self) -> None:
         """So that the time of a run is its own."""
