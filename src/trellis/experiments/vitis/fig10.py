@@ -149,7 +149,15 @@ EXPERIMENT = Experiment(
         Claim("35 entries: overhead of Vitis", 43.0, lambda rows: at(rows, overhead, VITIS, LARGEST), "%", why=OTHER),
         Claim("OPT: overhead, the worst run", 0.0, lambda rows: worst(of(rows, OPT), overhead, smallest=False), "%"),
         Claim("delay of RVR over that of Vitis, where least", 1.5, lambda rows: slowest(rows, RVR), "x", "at least"),
-        Claim("delay of OPT over that of Vitis, where least", 1.7, lambda rows: slowest(rows, OPT), "x", "at least"),
+        Claim(
+            "delay of OPT over that of Vitis, where least",
+            1.7,
+            lambda rows: slowest(rows, OPT),
+            "x",
+            "at least",
+            why="with 1,000 users a table of 15 covers nearly all topics (hit ratio 98%), so that OPT's overlays are dense"
+            " and two hops wide; the paper's OPT covers so little that at most 80% are reached",
+        ),
     ],
     charts=charts,
     tables=(FOLLOWED,),

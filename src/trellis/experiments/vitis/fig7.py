@@ -98,6 +98,7 @@ EXPERIMENT = Experiment(
                 lambda rows, value=value: ratio(apart(rows, value, SKEWED), apart(rows, value, EVEN)),  # type: ignore[misc]
                 "x",
                 "at most",
+                why="at quick the two are a third of a hop apart at either alpha, in a single run each",
             )
             for name, value in (("overhead", overhead), ("delay", delay))
         ),

@@ -17,11 +17,12 @@ from trellis.experiments.vitis.fig12 import AS_IT_IS, CHURNED, STEP, of, tasks_o
 from trellis.experiments.vitis.fig12 import hit as hit_in
 from trellis.experiments.vitis.setting import VITIS, hit, on_spark
 from trellis.metrics.summary import Interval
+from trellis.protocols.overlays.vine import Vine
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-DRAIN = 80  # rounds in which what was missed is to come
+DRAIN = Vine.settles  # rounds in which what was missed is to come
 
 
 def rows(spark: SparkSession, scale: Scale, sessions: Path) -> Rows:
@@ -48,7 +49,7 @@ EXPERIMENT = Experiment(
     title="Beyond the paper: repair under churn",
     source="ours; the setting is that of Figure 12 at the scale's window",
     about="The run of Figure 12 with the trace as it is, by `vitis` with `repair`: neighbours compare digests of their "
-    'topics, and clusters are told of each other. What comes up to 80 rounds after the last event counts. "Owed" is as '
+    'topics, and clusters are told of each other. What comes up to 160 rounds after the last event counts: after so many a vine promises that all have everything. "Owed" is as '
     'in Figure 12: to whoever came up ten seconds before. "Promised" is what the audits ask for: to whoever\'s '
     "subscription was confirmed before; a node that is not, is told from where on it gets everything.",
     grids=lambda scale: [],
