@@ -215,9 +215,9 @@ LEAVING = (
     "hours"
 )
 TRIPLED = (
-    "682 nodes come up in one second where 405 are: the network is nearly three times as large at once, and a round is a "
-    "second, so that a node counts after ten rounds; the paper says neither how many rounds a second has nor how many "
-    "come at its flash crowd"
+    "682 nodes come up in one second where 405 are: the network is nearly three times as large at once, and a round is "
+    "a second, so that a node counts after ten rounds; the paper says neither how many rounds a second has nor how "
+    "many come at its flash crowd"
 )
 WORST: tuple[tuple[str, float, Rule], ...] = ((VITIS, 99.0, "at least"), (RVR, 87.0, "close"))
 DURING = 30  # rounds from the crowd on

@@ -49,7 +49,8 @@ EXPERIMENT = Experiment(
     title="Beyond the paper: repair under churn",
     source="ours; the setting is that of Figure 12 at the scale's window",
     about="The run of Figure 12 with the trace as it is, by `vitis` with `repair`: neighbours compare digests of their "
-    'topics, and clusters are told of each other. What comes up to 160 rounds after the last event counts: after so many a vine promises that all have everything. "Owed" is as '
+    "topics, and clusters are told of each other. What comes up to 160 rounds after the last event counts: after so "
+    'many a vine promises that all have everything. "Owed" is as '
     'in Figure 12: to whoever came up ten seconds before. "Promised" is what the audits ask for: to whoever\'s '
     "subscription was confirmed before; a node that is not, is told from where on it gets everything.",
     grids=lambda scale: [],
