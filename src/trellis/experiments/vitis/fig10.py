@@ -155,8 +155,8 @@ EXPERIMENT = Experiment(
             lambda rows: slowest(rows, OPT),
             "x",
             "at least",
-            why="with 1,000 users a table of 15 covers nearly all topics (hit ratio 98%), so OPT's overlays are dense and"
-            " two hops wide; the paper's OPT covers so little that at most 80% are reached",
+            why="with 1,000 users a table of 15 covers nearly all topics (hit ratio 98%), so OPT's overlays are dense"
+            " and two hops wide; the paper's OPT covers so little that at most 80% are reached",
         ),
     ],
     charts=charts,
