@@ -61,6 +61,8 @@ EXPERIMENT = Experiment(
             lambda rows: average(of(rows, VITIS, AS_IT_IS, 1), kept),
             "%",
             "at least",
+            why="what is lacking was announced as a gap: if five neighbours that joined later say that they never had a"
+            " message, a node gives it up, though its publisher, whom it does not ask, may still have it",
         ),
         Claim(
             "(wanted) repaired: of what is owed, brought in the end",
