@@ -61,7 +61,8 @@ swarm: setup  ## the long form of the swarm tests
 	  $(BIN)/trellis swarm --hierarchy --ordering $$order --schedules 2000 && \
 	  $(BIN)/trellis swarm --hierarchy --faults --ordering $$order --schedules 2000 || exit 1; done
 	$(BIN)/trellis swarm --overlay vcube-printed --schedules 10000; test $$? -eq 1
-	for order in causal unordered; do $(BIN)/trellis twins --ordering $$order --scenarios 2000 || exit 1; done
+	for overlay in vcube-printed vcube single-root brokers; do for order in causal unordered; do \
+	  $(BIN)/trellis twins --overlay $$overlay --ordering $$order --scenarios 2000 || exit 1; done; done
 
 bench: setup  ## every figure a ratio in one run
 	$(BIN)/python bench/reference.py
