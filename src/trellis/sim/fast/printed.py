@@ -28,6 +28,7 @@ class Printed(Whole):
         self.joins = any(isinstance(action.event, Subscribe) for action in self.plan.actions)
         self.speakers = max(1, int((self.unsaid > 0).sum(axis=1).max(initial=0)))
         self.views = vws.views(nodes)
+        self.taken = Table(kernel.IN_TAKEN, (nodes >> kernel.BITS) + 1)
         return {
             vws.HOLDERS: places,
             self.views: vws.STANDING + len(self.standing) + 1,
@@ -35,19 +36,22 @@ class Printed(Whole):
             kernel.KNOWN: places * self.speakers,
             slabs.ACKS: (actors + 4) * nodes,  # each has about one wave on its way
             kernel.GATHERED: (actors + 4) * nodes if self.joins else 1,
-            kernel.MEMBERS: 1 << 10,
-            kernel.WAITS: 1 << 10,
+            kernel.MEMBERS: 1 << 14,
+            kernel.WAITS: 1 << 14,
             kernel.SOME: 64,
+            self.taken: max(64, len(self.plan.actions) + nodes),
         }
 
     def growing_with(self, which: int) -> list[Table]:
+        if which == bar.IN_WAVES:
+            return [self.taken]
         return [kernel.GATHERED] if which == slabs.IN_ACKS and self.joins else []
 
     def begin_places(self, m: Block) -> None:
         """Those who subscribe from before the run, unless they announce themselves: each topic has one view for all."""
         vws.begin(m, self.views, self.nodes)
         m[kernel.ORDERED] = self.scenario.stack.ordering == "causal"
-        m[kernel.SPEAKERS], m[kernel.JOINS] = self.speakers, self.joins
+        m[kernel.SPEAKERS], m[kernel.JOINS], m[kernel.TAKEN] = self.speakers, self.joins, self.taken.width
         m[[slabs.FREE_SLAB, kernel.FREE_MEMBER, kernel.FREE_WAIT]] = NONE
         places = table(m, kernel.PLACES)
         said = kernel.SAID

@@ -74,8 +74,8 @@ class Whole(ABC):
             app.ACTIONS: acts + nodes,
             app.NODES: nodes,
             bar.WAVES: max(64, acts + nodes),
-            bar.NAMES: 1 << 10,
-            bar.LOGGED: 1 << 10,
+            bar.NAMES: 1 << 16,
+            bar.LOGGED: 1 << 16,
             **self.rooms(),
         }
         self.tables = list(rooms)
