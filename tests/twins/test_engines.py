@@ -125,14 +125,15 @@ BROKEN = {
 
 @pytest.mark.parametrize(("overlay", "breaks"), BROKEN.values(), ids=BROKEN)
 def test_a_kernel_that_forgets_a_rule_is_noticed(overlay: str, breaks: str) -> None:
-    """A copy of the kernels in which one rule is another, in plain Python."""
-    seeds = range(60)
+    """A copy of the kernels in which one rule is another, in plain Python: one of so many scenarios differs."""
     program = (
         f"{breaks}"
         "from trellis.swarm.twins import Comparison\n"
-        f"tried = Comparison('{overlay}', 'causal')\n"
-        f"tried.go({seeds.start}, {len(seeds)})\n"
-        "print(len(tried.differences), tried.differences[0].says)\n"
+        f"tried, seed = Comparison('{overlay}', 'causal'), 0\n"
+        "while not tried.differences and seed < 60:\n"
+        "    tried.go(seed, 1)\n"
+        "    seed += 1\n"
+        "print(len(tried.differences), *(found.says for found in tried.differences))\n"
     )
     told = subprocess.run(
         [sys.executable, "-c", program],
