@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: setup demo test test-one-lane test-other-lane test-live test-the-rest test-tables-on-spark test-on-spark check swarm bench reproduce clean
+.PHONY: setup demo test test-one-lane test-live test-the-rest test-tables-on-spark test-on-spark check swarm bench reproduce clean
 
 setup: .venv/ready
 
@@ -18,35 +18,32 @@ demo: setup  ## a discussion among 64 nodes, its audit, a story and a page; a sw
 
 PYTEST := $(BIN)/python -m pytest
 
-test: setup check  ## what CI runs, in two lanes that take as long: many processes, then Spark; all the rest, then audits and ingest on Spark
-	@$(MAKE) --no-print-directory --keep-going --jobs 2 test-one-lane test-other-lane
+test: setup check  ## what CI runs, in three lanes that take as long: many processes that mostly wait, then audits and ingest on Spark; all else that uses Spark; the rest
+	@$(MAKE) --no-print-directory --keep-going --jobs 3 test-one-lane test-on-spark test-the-rest
 
 # A lane runs both of its parts whatever comes of the first.
 both = $(MAKE) --no-print-directory $(1); first=$$?; $(MAKE) --no-print-directory $(2) && exit $$first
 
 test-one-lane: setup
-	+@$(call both,test-live,test-on-spark)
+	+@$(call both,test-live,test-tables-on-spark)
 
-test-other-lane: setup
-	+@$(call both,test-the-rest,test-tables-on-spark)
+# Of what uses Spark: so much, in a session of its own, that the lanes take as long.
+IN_ONE_LANE := tests/pipeline/test_audits_on_spark.py $(wildcard tests/pipeline/test_ingest_*.py)
 
-# Of what uses Spark: so much, in a session of its own, that both lanes take as long.
-IN_OTHER_LANE := tests/pipeline/test_audits_on_spark.py $(wildcard tests/pipeline/test_ingest_*.py)
-
-# Of two that run at once, one says what it has to say at its end, not among the dots of the other.
+# Of those that run at once, one tells as it goes; the others say what they have to say at their end, not among its dots.
 at-its-end = mkdir -p out; $(1) > out/$@.log 2>&1; told=$$?; cat out/$@.log; exit $$told
 
 test-live: setup  # it has bounds on time
 	$(PYTEST) -m "not spark" tests/live
 
-test-the-rest: setup  # so this has only what time that leaves
-	@$(call at-its-end,nice -n 19 $(PYTEST) -m "not spark" --ignore tests/live)
+test-on-spark: setup  # so these have only what time that leaves
+	@$(call at-its-end,nice -n 10 $(PYTEST) -m spark $(addprefix --ignore ,$(IN_ONE_LANE)))
 
-test-on-spark: setup
-	$(PYTEST) -m spark $(addprefix --ignore ,$(IN_OTHER_LANE))
+test-the-rest: setup
+	@$(call at-its-end,nice -n 15 $(PYTEST) -m "not spark" --ignore tests/live)
 
 test-tables-on-spark: setup
-	@$(call at-its-end,$(PYTEST) -m spark $(IN_OTHER_LANE))
+	$(PYTEST) -m spark $(IN_ONE_LANE)
 
 check: setup  ## style and types
 	$(BIN)/ruff check .

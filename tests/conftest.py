@@ -20,9 +20,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 @pytest.hookimpl(tryfirst=True)  # before -m is looked at
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """`make test` first runs what is not marked: tests/live, with its many processes and its bounds on time, and beside
-    it the rest, which steps back for it. Then what is marked, in two processes with one Spark each. By files: their
-    fixtures are made once.
+    """`make test` runs tests/live, with its many processes and its bounds on time, and beside it what is marked and
+    what is not, which step back for it. By files: their fixtures are made once.
     """
     on_spark = {item.path for item in items if "spark" in getattr(item, "fixturenames", ())}
     for item in items:

@@ -32,8 +32,8 @@ def compiled(function: F) -> F:
 
 
 def inlined(function: F) -> F:
-    """The same, for what is small and called for every packet: it becomes part of its callers."""
-    return cast(F, njit(**FLAGS, forceinline=True)(function))
+    """The same, for what is small and called for every packet: it becomes part of its callers, and is not kept apart."""
+    return cast(F, njit(**FLAGS | {"cache": False}, forceinline=True)(function))
 
 
 GOLDEN = np.uint64(0x9E3779B97F4A7C15)
