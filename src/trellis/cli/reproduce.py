@@ -57,7 +57,7 @@ def command(
     master = chosen_master(master)
     prepare(out_dir)
     from trellis.experiments.reproduce import reproduce
-    from trellis.report.reproduction import claims_json, reproduction, tally
+    from trellis.report.reproduction import claims_json, reproduction, spent, tally
 
     with progress(f"{paper}, {scale}", 1.0, quiet=as_json) as bar:
         bar(0, "starting Spark")
@@ -80,7 +80,8 @@ def command(
         return 0
     for outcome in outcomes:
         counts = tally(outcome.verdicts)
-        out.print(f"[bold]{outcome.experiment.title}[/]: {counts.held} of {counts.claims} held")
+        took = spent(outcome.took)
+        out.print(f"[bold]{outcome.experiment.title}[/]: {counts.held} of {counts.claims} held{took}", highlight=False)
         for verdict in outcome.verdicts:
             state = "held    " if verdict.held else "not run " if verdict.measured is None else "NOT held"
             ours = "-" if verdict.measured is None else f"{verdict.measured:.4g}"

@@ -34,6 +34,16 @@ class Experiment(NamedTuple):
     tables: tuple[Table, ...] = ()
 
 
+class Took(NamedTuple):
+    """How long what a figure rests on took, when it was run: now, or before an interruption."""
+
+    seconds: float = 0.0  # of all its runs, one after the other
+    figure: str = ""  # for which some of them were made first, if that is another one
+
+
+UNTOLD = Took()
+
+
 class Outcome(NamedTuple):
     """An experiment that was run."""
 
@@ -42,6 +52,7 @@ class Outcome(NamedTuple):
     charts: list[Chart]
     packets: dict[str, int]  # by run; figures may share runs
     sizes: str  # what this scale ran
+    took: Took
 
 
 def needs(experiment: Experiment) -> tuple[str, ...]:
@@ -52,13 +63,14 @@ def needs(experiment: Experiment) -> tuple[str, ...]:
 def unrun(experiment: Experiment, missing: str) -> Outcome:
     """What cannot be run, because something is missing: every claim says what."""
     reason = f"not run: {missing}"
-    return Outcome(experiment, [not_run(experiment.id, claim, reason) for claim in experiment.claims], [], {}, reason)
+    verdicts = [not_run(experiment.id, claim, reason) for claim in experiment.claims]
+    return Outcome(experiment, verdicts, [], {}, reason, UNTOLD)
 
 
-def outcome(experiment: Experiment, rows: Rows, scale: Scale) -> Outcome:
+def outcome(experiment: Experiment, rows: Rows, scale: Scale, took: Took = UNTOLD) -> Outcome:
     verdicts = [judge(experiment.id, claim, rows, scale) for claim in experiment.claims]
     packets = {row["run"]: sum(row["sent"].values()) for row in rows}
-    return Outcome(experiment, verdicts, experiment.charts(rows), packets, ran(experiment, rows, scale))
+    return Outcome(experiment, verdicts, experiment.charts(rows), packets, ran(experiment, rows, scale), took)
 
 
 def ran(experiment: Experiment, rows: Rows, scale: Scale) -> str:

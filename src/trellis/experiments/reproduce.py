@@ -8,15 +8,16 @@ Promises: one sweep directory per grid, so that what was interrupted goes on whe
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
 from trellis.errors import PipelineError
 from trellis.experiments.data import Brought, digest, missing
-from trellis.experiments.experiment import Experiment, Outcome, Scale, Table, needs, outcome, unrun
+from trellis.experiments.experiment import Experiment, Outcome, Scale, Table, Took, needs, outcome, unrun
 from trellis.experiments.rows import Rows, plain
 from trellis.pipeline import tables
 from trellis.pipeline.code import fingerprint
@@ -47,20 +48,22 @@ def reproduce(
     total = sum(len(points(grid)) for grid in grids.values())
     computed = {table.name for experiment in possible for table in experiment.tables}
     total += len(computed)
-    done: dict[str, Rows] = {}
-    made: dict[str, Rows] = {}
+    done: dict[str, Ran] = {}
+    made: dict[str, Ran] = {}
 
-    def rows_for(figure: str, grid: Grid) -> Rows:
+    def rows_for(figure: str, grid: Grid) -> Ran:
         if grid.name not in done:
-            before = sum(map(len, done.values())) + len(made)
+            before = sum(len(ran.rows) for ran in done.values()) + len(made)
             place = out / SWEEPS / scale / grid.name
-            done[grid.name] = swept(spark, grid, place, lambda now: progress(figure, before + now, total))
+            rows, seconds = swept(spark, grid, place, lambda now: progress(figure, before + now, total))
+            done[grid.name] = Ran(rows, seconds, figure)
         return done[grid.name]
 
-    def rows_of(figure: str, table: Table) -> Rows:
+    def rows_of(figure: str, table: Table) -> Ran:
         if table.name not in made:
-            progress(figure, sum(map(len, done.values())) + len(made), total)
-            made[table.name] = kept(spark, table, scale, out / SWEEPS / scale / f"{table.name}.json", brought)
+            progress(figure, sum(len(ran.rows) for ran in done.values()) + len(made), total)
+            rows, seconds = kept(spark, table, scale, out / SWEEPS / scale / f"{table.name}.json", brought)
+            made[table.name] = Ran(rows, seconds, figure)
         return made[table.name]
 
     found = []
@@ -68,10 +71,20 @@ def reproduce(
         if lacking[experiment.id]:
             found.append(unrun(experiment, lacking[experiment.id]))
             continue
-        rows = [row for grid in experiment.grids(scale) for row in rows_for(experiment.id, grid)]
-        rows += [row for table in experiment.tables for row in rows_of(experiment.id, table)]
-        found.append(outcome(experiment, rows, scale))
+        parts = [rows_for(experiment.id, grid) for grid in experiment.grids(scale)]
+        parts += [rows_of(experiment.id, table) for table in experiment.tables]
+        others = [ran.figure for ran in parts if ran.figure != experiment.id]
+        took = Took(sum(ran.seconds for ran in parts), ", ".join(dict.fromkeys(others)))
+        found.append(outcome(experiment, [row for ran in parts for row in ran.rows], scale, took))
     return found
+
+
+class Ran(NamedTuple):
+    """A grid or a table."""
+
+    rows: Rows
+    seconds: float
+    figure: str  # for which it was run
 
 
 class Made(msgspec.Struct, frozen=True):
@@ -80,30 +93,35 @@ class Made(msgspec.Struct, frozen=True):
     code: str
     rows: Rows
     data: dict[str, str] = {}  # digests of what was brought for it
+    seconds: float = 0.0
 
 
-def kept(spark: SparkSession, table: Table, scale: Scale, place: Path, brought: Brought = NOTHING) -> Rows:
-    """The rows of a table, from its file if this code wrote it from this data."""
+def kept(
+    spark: SparkSession, table: Table, scale: Scale, place: Path, brought: Brought = NOTHING
+) -> tuple[Rows, float]:
+    """The rows of a table and the seconds it took, from its file if this code wrote it from this data."""
     code = fingerprint("pipeline", "experiments")
     data = {name: digest(brought[name]) for name in table.needs}
     try:
         before = msgspec.json.decode(place.read_bytes(), type=Made)
         if (before.code, before.data) == (code, data):
-            return before.rows
+            return before.rows, before.seconds
     except (OSError, msgspec.MsgspecError, UnicodeError):  # there is none, or not a whole one
         pass
+    began = time.perf_counter()
     with in_one_line(f"table {table.name}"):
         rows = table.rows(spark, scale, *(brought[name] for name in table.needs))
-        told = msgspec.json.encode(Made(code, rows, data))
+        told = msgspec.json.encode(Made(code, rows, data, time.perf_counter() - began))
     place.parent.mkdir(parents=True, exist_ok=True)
     aside = place.with_name(f".{place.name}")
     aside.write_bytes(told)
     aside.rename(place)
-    return msgspec.json.decode(told, type=Made).rows
+    made = msgspec.json.decode(told, type=Made)
+    return made.rows, made.seconds
 
 
-def swept(spark: SparkSession, grid: Grid, place: Path, progress: Callable[[int], None]) -> Rows:
-    """The rows of a grid; a row is small, and a paper has some thousands."""
+def swept(spark: SparkSession, grid: Grid, place: Path, progress: Callable[[int], None]) -> tuple[Rows, float]:
+    """The rows of a grid, and the seconds of its runs; a row is small, and a paper has some thousands."""
     progress(0)
     sweep(spark, grid, points(grid), place, lambda now, _: progress(now), retry=True)
     rows = [plain(row) for row in tables.read(spark, place, "runs").toArrow().to_pylist()]
@@ -112,4 +130,5 @@ def swept(spark: SparkSession, grid: Grid, place: Path, progress: Callable[[int]
         if row["error"]:
             at = ", ".join(f"{key} = {value}" for key, value in row["settings"].items())[:200]
             raise PipelineError(f"{place}: a run failed at {at}: {row['error']}; mend the cause and start again")
-    return rows
+    timings = tables.read(spark, place, "timings").toArrow()
+    return rows, sum(timings["seconds"].to_pylist())

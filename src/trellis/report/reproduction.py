@@ -9,6 +9,7 @@ import msgspec
 
 from trellis.experiments import Outcome, Scale, Verdict
 from trellis.experiments.chart import Chart, Series
+from trellis.experiments.experiment import Took
 from trellis.report.plot import STYLE as PLOTS
 from trellis.report.plot import draw, is_wide, told
 from trellis.report.style import framed, tiles
@@ -84,7 +85,7 @@ def overview(outcomes: Sequence[Outcome]) -> str:
     for outcome in outcomes:
         experiment, counts = outcome.experiment, tally(outcome.verdicts)
         link = f'<a href="#{experiment.id}">{escape(experiment.title)}</a>'
-        share = f'<span class="soft">{counts.held} of {counts.claims} held</span>'
+        share = f'<span class="soft">{counts.held} of {counts.claims} held{escape(spent(outcome.took))}</span>'
         rows.append(f'<tr class="figure"><td colspan="5">{link} {share}</td></tr>')
         rows += [f"<tr>{cells(verdict)}</tr>" for verdict in outcome.verdicts]
     return f'<table class="claims">{HEAD}{"".join(rows)}</table>'
@@ -129,9 +130,25 @@ def section(outcome: Outcome) -> str:
     return f"""
 <h2 id="{escape(experiment.id)}">{escape(experiment.title)}</h2>
 <p>{escape(experiment.source)}. {code(experiment.about)}
-This scale: {escape(outcome.sizes)}, {sum(outcome.packets.values()):,} packets.</p>
+This scale: {escape(outcome.sizes)}, {sum(outcome.packets.values()):,} packets{escape(spent(outcome.took))}.</p>
 <div class="charts">{charts}</div>
 <div class="card"><table class="claims">{HEAD}{rows}</table></div>"""
+
+
+def spent(took: Took) -> str:
+    """How long its runs took, if there were any."""
+    if not took.seconds:
+        return ""
+    shared = f", with what {took.figure} has too" if took.figure else ""
+    return f"; runs of {duration(took.seconds)}{shared}"
+
+
+def duration(seconds: float) -> str:
+    """As people say it."""
+    if seconds < 100:
+        return f"{seconds:.2g} s" if seconds < 10 else f"{seconds:.0f} s"
+    minutes = round(seconds / 60)
+    return f"{minutes // 60} h {minutes % 60} min" if minutes >= 60 else f"{minutes} min"
 
 
 def because(verdict: Verdict, reason: str) -> str:

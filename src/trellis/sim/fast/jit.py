@@ -32,7 +32,7 @@ def compiled(function: F) -> F:
 
 
 def inlined(function: F) -> F:
-    """The same, for what is small and called for every packet: it becomes part of its callers, and is not kept apart."""
+    """The same, for what is small and called for every packet: it becomes part of its callers, not kept apart."""
     return cast(F, njit(**FLAGS | {"cache": False}, forceinline=True)(function))
 
 

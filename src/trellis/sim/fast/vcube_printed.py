@@ -122,7 +122,7 @@ def go_on(m: Block, rows: Block, end: int, due: int) -> int:
 
 @compiled
 def look_ahead(m: Block) -> None:
-    """Ask memory for what the next few packets will need, all at once: one after the other takes several times as long."""
+    """Ask memory for what the next few packets need, all at once: one after the other takes several times as long."""
     first, nodes, total = m[cal.CURSOR], m[net.NODES], 0
     after = min(first + FEW_AHEAD, m[cal.COUNT])
     for k in range(m[cal.AT_ORDER] + first, m[cal.AT_ORDER] + after):
