@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from trellis.events import Subscribe
+from trellis.events import Publish, Subscribe
 from trellis.sim.fast import barriers as bar
 from trellis.sim.fast import slabs
 from trellis.sim.fast import vcube_printed as kernel
@@ -26,6 +26,7 @@ class Printed(Whole):
         nodes, places = self.nodes, self.nodes * len(self.topics)
         actors = len({(action.node, action.event.topic) for action in self.plan.actions})
         self.joins = any(isinstance(action.event, Subscribe) for action in self.plan.actions)
+        self.fixed = all(isinstance(action.event, Publish) for action in self.plan.actions)
         self.speakers = max(1, int((self.unsaid > 0).sum(axis=1).max(initial=0)))
         self.views = vws.views(nodes)
         self.taken = Table(kernel.IN_TAKEN, (nodes >> kernel.BITS) + 1)
@@ -33,7 +34,7 @@ class Printed(Whole):
             vws.HOLDERS: places,
             self.views: vws.STANDING + len(self.standing) + 1,
             kernel.PLACES: places,
-            kernel.KNOWN: places * self.speakers,
+            kernel.KNOWN: 1 if self.fixed else places * self.speakers,
             slabs.ACKS: (actors + 4) * nodes,  # each has about one wave on its way
             kernel.GATHERED: (actors + 4) * nodes if self.joins else 1,
             kernel.MEMBERS: 1 << 14,
@@ -51,7 +52,8 @@ class Printed(Whole):
         """Those who subscribe from before the run, unless they announce themselves: each topic has one view for all."""
         vws.begin(m, self.views, self.nodes)
         m[kernel.ORDERED] = self.scenario.stack.ordering == "causal"
-        m[kernel.SPEAKERS], m[kernel.JOINS], m[kernel.TAKEN] = self.speakers, self.joins, self.taken.width
+        m[kernel.SPEAKERS], m[kernel.TAKEN] = self.speakers, self.taken.width
+        m[kernel.JOINS], m[kernel.FIXED] = self.joins, self.fixed
         m[[slabs.FREE_SLAB, kernel.FREE_MEMBER, kernel.FREE_WAIT]] = NONE
         places = table(m, kernel.PLACES)
         said = kernel.SAID

@@ -12,7 +12,9 @@ What is kept otherwise than there, and why the rows are the same:
 - A waiting message remembers the first predecessor that it waits for: those before it stay satisfied, unless what its
   node knows of a source falls back (LAPSES).
 - Line 90 asks first whether the node has delivered that very predecessor (TAKEN, a bit): then `last_delvs` is not
-  below it, unless it has fallen back since (TRUSTED). So most of `last_delvs` is never looked at.
+  below it, unless it has fallen back since (TRUSTED). So most of `last_delvs` is never looked at. Where nobody ever
+  joins or leaves (FIXED) neither it nor `first_rec` is kept: a source's messages come one after the other by the same
+  tree, from its first on, and each follows the one before, so they are delivered one after the other.
 """
 
 from __future__ import annotations
@@ -96,6 +98,7 @@ USED_MEMBERS, USED_WAITS, FREE_MEMBER, FREE_WAIT = (counter(n) for n in (26, 28,
 TAKEN = counter(37)  # words of a wave's bits
 AHEAD, SUM = counter(38), counter(39)
 FEW_AHEAD = 32
+FIXED = counter(40)  # whether nobody ever joins or leaves
 JOINS = counter(34)  # whether anybody ever joins; if not, no ACK has anything to say that others do not know
 
 
@@ -132,7 +135,7 @@ def look_ahead(m: Block) -> None:
             w, me = m[AT_WAVES] + (what >> 1) * WAVE, cal.node_of(key)
             if what & 1:
                 total += m[m[AT_ACKS] + max(m[w + SLAB], 0) * nodes + me]
-            else:
+            elif not m[FIXED]:
                 total += m[known(m, place(m, m[w + TOPIC], me), max(column(m, w), 0))]
     m[AHEAD], m[SUM] = after, total
 
@@ -334,14 +337,16 @@ def start_msg_propagation(m: Block, rows: Block, now: int, me: int, p: int) -> N
 @compiled
 def deliver_mine(m: Block, rows: Block, now: int, me: int, p: int, wave: int) -> None:
     """Lines 16-22. The barrier: what I have delivered since I last spoke, but for what one of those followed."""
-    w, of_me = m[AT_WAVES] + wave * WAVE, known(m, p, m[p + COLUMN])
-    if first_rec(m, of_me) == NONE:
-        set_first_rec(m, of_me, m[w + SEQ])
+    w = m[AT_WAVES] + wave * WAVE
     follow(m, p + SAID, wave)
     out.write(rows, now, 0, out.SPREAD, me, wave, 0, -1, 0, m[w + BARRIER])
     deliver(m, rows, now, me, wave)
-    set_last_delvs(m, of_me, m[w + SEQ])
     take(m, me, wave)
+    if not m[FIXED]:
+        of_me = known(m, p, m[p + COLUMN])
+        if first_rec(m, of_me) == NONE:
+            set_first_rec(m, of_me, m[w + SEQ])
+        set_last_delvs(m, of_me, m[w + SEQ])
     m[p + SAID + UNSAID] -= 1
     log(m, p + SAID, wave)
 
@@ -390,11 +395,13 @@ def upon_wave(m: Block, rows: Block, now: int, me: int, p: int, wave: int, j: in
         return
     at = column(m, w)
     if kind == PUB:
-        of = known(m, p, at)
-        if first_rec(m, of) == NONE:
-            set_first_rec(m, of, m[w + SEQ])
-        await_turn(m, p, wave)
-        check_delivery(m, rows, now, me, p)
+        if not m[FIXED] and first_rec(m, known(m, p, at)) == NONE:
+            set_first_rec(m, known(m, p, at), m[w + SEQ])
+        if m[FIXED]:
+            take_turn(m, rows, now, me, p, wave)
+        else:
+            await_turn(m, p, wave)
+            check_delivery(m, rows, now, me, p)
     elif kind == SUB:
         update(m, p, m[w + SOURCE], 1, m[w + SEQ])
     else:
@@ -511,6 +518,19 @@ def children(m: Block, p: int, me: int, kind: int, height: int) -> int:
 
 
 @inlined
+def take_turn(m: Block, rows: Block, now: int, me: int, p: int, wave: int) -> None:
+    """Lines 64-66 and 83-89 where nobody joins or leaves: those that wait do so until another one is delivered."""
+    k = satisfied(m, p, me, wave, 0)
+    if k < m[m[AT_WAVES] + wave * WAVE + BARRIER]:
+        wait(m, p, wave, k)
+        return
+    deliver(m, rows, now, me, wave)
+    take(m, me, wave)
+    log(m, p + SAID, wave)
+    check_delivery(m, rows, now, me, p)
+
+
+@inlined
 def await_turn(m: Block, p: int, wave: int) -> None:
     """Lines 64-66. A message that waits already keeps its place."""
     entry = m[p + FIRST_WAITING]
@@ -518,6 +538,12 @@ def await_turn(m: Block, p: int, wave: int) -> None:
         if m[m[AT_WAITS] + entry * WAIT + MESSAGE] == wave:
             return
         entry = m[m[AT_WAITS] + entry * WAIT + BEHIND]
+    wait(m, p, wave, 0)
+
+
+@inlined
+def wait(m: Block, p: int, wave: int, satisfied: int) -> None:
+    """Behind the others; of its predecessors the first so many were delivered."""
     entry = m[FREE_WAIT]
     if entry == NONE:
         entry = m[USED_WAITS]
@@ -525,7 +551,7 @@ def await_turn(m: Block, p: int, wave: int) -> None:
     else:
         m[FREE_WAIT] = m[m[AT_WAITS] + entry * WAIT + BEHIND]
     one = m[AT_WAITS] + entry * WAIT
-    m[one + MESSAGE], m[one + MISSING], m[one + LAPSE], m[one + BEHIND] = wave, 0, 0, NONE
+    m[one + MESSAGE], m[one + MISSING], m[one + LAPSE], m[one + BEHIND] = wave, satisfied, m[p + LAPSES], NONE
     if m[p + FIRST_WAITING] == NONE:
         m[p + FIRST_WAITING] = entry
     else:
@@ -554,33 +580,41 @@ def check_delivery(m: Block, rows: Block, now: int, me: int, p: int) -> None:
         m[one + BEHIND] = m[FREE_WAIT]
         m[FREE_WAIT] = entry
         deliver(m, rows, now, me, wave)
-        w = m[AT_WAVES] + wave * WAVE
-        of = known(m, p, column(m, w))
-        if last_delvs(m, of) > m[w + SEQ]:
-            lapse(m, p)
-        set_last_delvs(m, of, m[w + SEQ])
         take(m, me, wave)
+        if not m[FIXED]:
+            w = m[AT_WAVES] + wave * WAVE
+            of = known(m, p, column(m, w))
+            if last_delvs(m, of) > m[w + SEQ]:
+                lapse(m, p)
+            set_last_delvs(m, of, m[w + SEQ])
         log(m, p + SAID, wave)
         before, entry = NONE, m[p + FIRST_WAITING]
 
 
-@compiled
+@inlined
 def check_cb(m: Block, p: int, me: int, one: int) -> bool:
     """Lines 90-94."""
-    if not m[ORDERED]:
-        return True
-    w = m[AT_WAVES] + m[one + MESSAGE] * WAVE
+    wave = m[one + MESSAGE]
     k = m[one + MISSING] if m[one + LAPSE] == m[p + LAPSES] else 0
-    m[one + LAPSE] = m[p + LAPSES]
-    first = m[AT_NAMES] + m[w + FOLLOWS]
-    while k < m[w + BARRIER]:
-        before = m[first + k]
-        if not has_taken(m, p, me, before):
-            d = m[AT_WAVES] + before * WAVE
-            of = known(m, p, column(m, d))
-            if last_delvs(m, of) < m[d + SEQ] and first_rec(m, of) <= m[d + SEQ]:
-                m[one + MISSING] = k
-                return False
+    m[one + MISSING], m[one + LAPSE] = satisfied(m, p, me, wave, k), m[p + LAPSES]
+    return m[one + MISSING] == m[m[AT_WAVES] + wave * WAVE + BARRIER]
+
+
+@compiled
+def satisfied(m: Block, p: int, me: int, wave: int, k: int) -> int:
+    """How many predecessors of a message, from the first on, it need not wait for; `k` of them are known."""
+    w = m[AT_WAVES] + wave * WAVE
+    first, count = m[AT_NAMES] + m[w + FOLLOWS], m[w + BARRIER]
+    if not m[ORDERED]:
+        return count
+    while k < count and (has_taken(m, p, me, m[first + k]) or not (m[FIXED] or lacks(m, p, m[first + k]))):
         k += 1
-    m[one + MISSING] = k
-    return True
+    return k
+
+
+@inlined
+def lacks(m: Block, p: int, wave: int) -> bool:
+    """Line 92."""
+    d = m[AT_WAVES] + wave * WAVE
+    of = known(m, p, column(m, d))
+    return last_delvs(m, of) < m[d + SEQ] and first_rec(m, of) <= m[d + SEQ]

@@ -124,6 +124,8 @@ def clear(m: Block, place: int, nodes: int) -> None:
 def first(m: Block, v: int, nodes: int, i: int, s: int) -> int:
     """The first member of c(i, s), or -1. Of two halves of a block, the one that shares i's bit goes first."""
     width, top = 1 << (s - 1), v + nodes
+    if m[top + (1 << m[DIMENSION]) + (i ^ width)] != 0:
+        return i ^ width  # where all of these steps would lead
     at = ((1 << m[DIMENSION]) + ((i ^ width) & -width)) >> (s - 1)
     if m[top + at] == 0:
         return -1
