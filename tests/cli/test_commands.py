@@ -130,6 +130,14 @@ def test_run_prints_one_json_object_with_the_figures(small: Path, monkeypatch, c
     assert found["seconds"] > 0
 
 
+def test_a_run_without_a_trace_is_measured_and_not_judged(small: Path, tmp_path: Path, monkeypatch, capsys) -> None:
+    code, out = call(monkeypatch, capsys, "run", str(small), "--no-trace", "--json")
+    found = json.loads(out)
+    assert (code, found["digest"], found["deliveries"], found["violations"]) == (0, None, 256, {})
+    assert set(found["not_judged"]) == set(CAUSAL)
+    assert call(monkeypatch, capsys, "run", str(small), "--no-trace", "--out", str(tmp_path / "run"))[0] == 2
+
+
 def test_run_audit_and_story_work_on_the_same_directory(small: Path, tmp_path: Path, monkeypatch, capsys) -> None:
     code, out = call(monkeypatch, capsys, "run", str(small), "--out", str(tmp_path / "run"))
     assert code == 0

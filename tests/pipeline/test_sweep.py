@@ -203,6 +203,7 @@ def test_work_is_dealt_out_once_the_dearest_first_and_in_ever_smaller_pieces() -
         ({"axes": {"nodes.counts": [1]}}, "counts"),
         ({"repetitions": 0}, "not a grid"),
         ({"axis": {}}, "not a grid"),
+        ({"trace": False}, "audits need the trace"),
     ],
 )
 def test_a_wrong_grid_is_refused_in_one_line(tmp_path: Path, change: dict, says: str) -> None:
@@ -224,6 +225,21 @@ def test_traces_are_kept_of_all_runs_or_of_none(spark, tmp_path: Path) -> None:
     assert sweep(spark, grid, [first], tmp_path / "sweep", traces=True).ran == 1
     with pytest.raises(PipelineError, match="add --traces"):
         sweep(spark, grid, [first, *others], tmp_path / "sweep")
+
+
+def test_a_grid_without_traces_has_the_same_measures_and_says_that_nothing_was_audited(spark, tmp_path: Path) -> None:
+    """Also where a run is large enough to be compiled, and counted instead of traced."""
+    axes = {"nodes.count": [8, 400], "stack.overlay": ["vcube-printed", "single-root"]}
+    asked = {**SMALL, "axes": axes, "judge": False}
+    plain, bare = grid_from_mapping(asked), grid_from_mapping({**asked, "trace": False})
+    sweep(spark, plain, points(plain), tmp_path / "plain")
+    sweep(spark, bare, points(bare), tmp_path / "bare")
+    expected = [{**row, "digest": None} for row in runs_of(spark, tmp_path / "plain").to_pylist()]
+    found = runs_of(spark, tmp_path / "bare").to_pylist()
+    assert found == expected
+    assert {row["audited"] for row in found} == {False}
+    with pytest.raises(PipelineError, match="trace = false"):
+        sweep(spark, bare, points(bare), tmp_path / "bare", traces=True)
 
 
 def test_rows_of_other_code_are_not_mixed_in(tmp_path: Path, monkeypatch) -> None:

@@ -18,27 +18,32 @@ def command(
     engine: Annotated[
         str, typer.Option(help="reference, fast (compiled), or auto: fast for large runs that it has a twin for.")
     ] = "auto",
+    trace: Annotated[bool, typer.Option(help="Whether to keep the trace; without it nothing is audited.")] = True,
     out_dir: Annotated[Path | None, typer.Option("--out", metavar="DIR", help="Write the trace there.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the figures as one JSON object.")] = False,
 ) -> int:
     """Run a scenario, judge it by what its ordering promises, and print the figures.
 
+    Without a trace a large run takes less time and memory, and is measured but not judged.
+
     Exit code 0: all promises kept. 1: a promise was broken (see `trellis audit`). 2: the scenario cannot be run.
     """
-    from trellis.errors import ScenarioError
+    from trellis.errors import ScenarioError, TraceError
     from trellis.report.figures import figures
     from trellis.scenario import load
     from trellis.sim import run
     from trellis.trace import store
 
     if out_dir is not None:
+        if not trace:
+            raise TraceError(f"--out {out_dir} with --no-trace: there would be nothing to write; leave one of them out")
         store.check(out_dir)
     scenario = load(file)
     if seed is not None:
         scenario = scenario.with_seed(seed)
     try:
         with progress(scenario.name, scenario.end, quiet=as_json) as bar:
-            result = run(scenario, engine, lambda now, events: bar(now, f"t={now}  {events:,} events"))
+            result = run(scenario, engine, lambda now, events: bar(now, f"t={now}  {events:,} events"), trace=trace)
     except ScenarioError as error:
         raise ScenarioError(f"{file}: {error}") from None
     with err.status("measuring and auditing"):

@@ -1,4 +1,4 @@
-"""trellis twins: the compiled engine beside the reference, row by row."""
+"""trellis twins: the compiled engine beside the reference, row by row and measure by measure."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ def command(
     seed: Annotated[int, typer.Option(help="Seed of the first; the others follow.", min=0, max=(1 << 62))] = 0,
     as_json: Annotated[bool, typer.Option("--json", help="Print the outcome as one JSON object.")] = False,
 ) -> int:
-    """Run random scenarios on both engines and compare every row.
+    """Run random scenarios on both engines and compare every row, and every measure with the trace on and off.
 
-    Each difference comes with the first row that is not the same, and the command that replays it. Exit code 1 when
-    there is any.
+    Each difference comes with the first row or the measures that are not the same, and the command that replays it.
+    Exit code 1 when there is any.
     """
     from trellis import protocols
     from trellis.sim import fast

@@ -1,24 +1,31 @@
-"""Every measure of one run, from its trace alone: what a sweep keeps of a run, and what `trellis run` prints."""
+"""Every measure of one run: what a sweep keeps of a run, and what `trellis run` prints.
+
+Promises: from the trace alone; or, of a run that kept none, from what was counted while it ran, and then the same to
+          the last digit (a twin test holds them together). What needs the trace itself is left open there: the digest
+          and the audits (decision 0023).
+"""
 
 from __future__ import annotations
 
 from collections import Counter
 
 import msgspec
+import numpy as np
 
 from trellis.audit import judge, promises_of
 from trellis.metrics import traffic
-from trellis.metrics.hits import hits
+from trellis.metrics.hits import Hits, hits
 from trellis.metrics.latency import confirmations, latencies
-from trellis.metrics.summary import Summary, summary
+from trellis.metrics.summary import Summary, from_sums, summary
 from trellis.sim import Run
+from trellis.sim.tally import Tally
 from trellis.trace.rows import DELIVERIES
 
 
 class Measures(msgspec.Struct, frozen=True):
-    """One run in numbers. Nothing here depends on the clock of the machine that ran it."""
+    """One run in numbers. Nothing here depends on the clock of the machine that ran it, nor on the engine."""
 
-    digest: str
+    digest: str | None  # of the trace; None where none was asked for
     events: int
     until: int  # when it ended
     quiet: bool  # because nothing was left to happen
@@ -41,19 +48,24 @@ class Measures(msgspec.Struct, frozen=True):
     false_positives: int
     owed: int  # pairs of a message and a steady subscriber
     hit_ratio: float | None  # of those, delivered
-    violations: dict[str, int]  # per audit; empty when it was not judged
+    audited: bool
+    violations: dict[str, int]  # per audit; empty when it was not audited
 
 
 def measures(run: Run, judged: bool = True) -> Measures:
+    """Audits need a trace: of a run without one nothing is judged, and `audited` says so."""
+    if run.tally is not None:
+        return counted(run, run.tally)
     trace, nodes = run.trace, run.scenario.nodes.count
     heard = latencies(trace)
     delays = heard.delivery - heard.reception
     queue = traffic.queues(trace, nodes)
     found = hits(trace, run.quiet)
     stack = run.scenario.stack
+    judged = judged and run.traced
     verdict = judge(trace, promises_of(stack.ordering, stack.options()), run.quiet) if judged else {}
     return Measures(
-        digest=trace.digest(),
+        digest=trace.digest() if run.traced else None,
         events=run.events,
         until=int(trace.numbers("at").max()) if len(trace) else 0,
         quiet=run.quiet,
@@ -76,5 +88,49 @@ def measures(run: Run, judged: bool = True) -> Measures:
         false_positives=traffic.false_positives(trace),
         owed=found.owed,
         hit_ratio=found.ratio,
+        audited=judged,
         violations={name: len(witnesses) for name, witnesses in verdict.items()},
     )
+
+
+def counted(run: Run, tally: Tally) -> Measures:
+    """The same by what was counted instead of rows."""
+    lengths = np.array(tally.waited, float) / max(1, tally.until)
+    service = getattr(run.scenario.network, "service", 0)
+    return Measures(
+        digest=None,
+        events=run.events,
+        until=tally.until,
+        quiet=run.quiet,
+        published=tally.published,
+        deliveries=tally.deliveries,
+        late=0,  # of what is counted, no order tags anything
+        sent=dict(sorted(tally.sent.items())),
+        reception=from_sums(*tally.reception),
+        delivery=from_sums(*tally.delivery),
+        delay=of_histogram(tally.delays),
+        delays=tally.delays,
+        relayed=from_sums(*tally.relayed),
+        confirmation=from_sums(*tally.confirmation),
+        queue_wait=from_sums(*tally.wait),
+        queue_mean=float(lengths.mean()) if tally.wait.many else 0.0,
+        queue_max=longest_queue(tally.wait.most if tally.wait.many else 0, service),
+        queues=lengths.tolist(),
+        met=(np.array(tally.met, float) / np.maximum(1, tally.pubs)).tolist(),
+        barriers=tally.barriers,
+        false_positives=tally.false_positives,
+        owed=tally.owed,
+        hit_ratio=Hits(tally.owed, tally.made).ratio,
+        audited=False,
+        violations={},
+    )
+
+
+def longest_queue(wait: int, service: int) -> int:
+    """Packets are served one by one, each as long as the next: who waits longest stands in the longest queue."""
+    return -(-wait // service) if service else 0
+
+
+def of_histogram(counts: dict[int, int]) -> Summary:
+    total, squares = (sum(count * value**power for value, count in counts.items()) for power in (1, 2))
+    return from_sums(sum(counts.values()), total, squares, min(counts, default=0), max(counts, default=0))

@@ -15,7 +15,8 @@ from trellis.trace.table import Numbers, Trace
 def sent(trace: Trace) -> dict[str, int]:
     """Packets sent, by kind."""
     codes, names = trace.of_kind("send").words("packet")
-    return {names[code]: int(count) for code, count in zip(*np.unique(codes, return_counts=True), strict=True)}
+    counted = zip(*np.unique(codes, return_counts=True), strict=True)
+    return dict(sorted((names[code], int(count)) for code, count in counted))
 
 
 def false_positives(trace: Trace) -> int:

@@ -53,6 +53,7 @@ ARROW: dict[Any, pa.DataType] = {"str": pa.string(), "int": pa.int64(), "bool": 
     "dict[int, int]": HISTOGRAM,
     "list[float]": pa.list_(pa.float64()),
     "float | None": pa.float64(),
+    "str | None": pa.string(),
 }
 MEASURED = [(name, ARROW[Measures.__annotations__[name]]) for name in Measures.__struct_fields__]
 RUNS = pa.schema(IDENTITY + MEASURED)
@@ -68,6 +69,7 @@ class Work(msgspec.Struct, frozen=True):
     out: str
     traces: bool
     judge: bool
+    trace: bool = True
 
 
 def part_of(out: Path, run_id: str) -> Path:
@@ -116,7 +118,7 @@ def row_of(work: Work) -> dict[str, Any]:
     scenario = point.scenario
     began = time.perf_counter()
     try:
-        result = run(scenario)
+        result = run(scenario, trace=work.trace)
         found = columns(measures(result, work.judge))
         error = ""
     except Exception as reason:  # whatever it is: the other scenarios of the sweep are not to blame

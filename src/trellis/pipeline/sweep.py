@@ -88,6 +88,8 @@ def sweep(
     done = {run: part_in(out, run) for run in sorted(finished(out) & wanted)}
     forget(out, done, retry, traces)
     todo = [point for point in points if point.run not in done]
+    if traces and not grid.trace:
+        raise PipelineError(f"{grid.name}: the grid says trace = false; leave that out to keep the traces of its runs")
     if traces:
         for point in todo:
             store.check(trace_of(out, point.run))
@@ -98,7 +100,7 @@ def sweep(
         warm(spark)
         began = time.perf_counter()
         chunks = [
-            [msgspec.json.encode(Work(point, str(out.absolute()), traces, grid.judge)) for point in chunk]
+            [msgspec.json.encode(Work(point, str(out.absolute()), traces, grid.judge, grid.trace)) for point in chunk]
             for chunk in guided(todo, cores(spark))
         ]
         carry_out(spark, chunks, lambda: progress and progress(len(finished(out) & wanted), len(points)))

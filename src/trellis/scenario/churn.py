@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import heapq
-from bisect import bisect_right, insort
+from bisect import insort
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from trellis import draw
@@ -21,21 +22,27 @@ class Census:
     """Who is subscribed to one topic, by the applications' word, at any time."""
 
     def __init__(self, standing: tuple[NodeId, ...], moves: list[Move]) -> None:
-        self.times: list[Time] = [-1]
-        self.members: list[tuple[NodeId, ...]] = [standing]
-        inside = list(standing)
-        for at, node, event in sorted(moves, key=lambda move: (move[0], isinstance(move[2], Subscribe), move[1])):
-            if isinstance(event, Subscribe):
-                insort(inside, node)
-            elif node in inside:
-                inside.remove(node)
-            if self.times[-1] != at:
-                self.times.append(at)
-                self.members.append(())
-            self.members[-1] = tuple(inside)
+        self.standing = standing
+        self.moves = sorted(moves, key=lambda move: (move[0], isinstance(move[2], Subscribe), move[1]))
+        self.begin()
 
-    def at(self, time: Time) -> tuple[NodeId, ...]:
-        return self.members[bisect_right(self.times, time) - 1]
+    def begin(self) -> None:
+        self.inside, self.done, self.time = list(self.standing), 0, -1
+
+    def at(self, time: Time) -> Sequence[NodeId]:
+        """What comes back changes with the next call. Times may go back, but cost least if they go forward: a list of
+        members for each change would take gigabytes."""
+        if time < self.time:
+            self.begin()
+        self.time = time
+        while self.done < len(self.moves) and self.moves[self.done][0] <= time:
+            _, node, event = self.moves[self.done]
+            self.done += 1
+            if isinstance(event, Subscribe):
+                insort(self.inside, node)
+            elif node in self.inside:
+                self.inside.remove(node)
+        return self.inside
 
 
 class Churn(NamedTuple):

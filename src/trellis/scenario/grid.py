@@ -34,6 +34,7 @@ class Grid(Section, frozen=True):
     repetitions: Annotated[int, Meta(ge=1, le=100_000)] = 1
     seed: Annotated[int, Meta(ge=0, le=SEED_MAX)] = 0  # another one: other luck everywhere
     judge: bool = True  # whether each run is audited too
+    trace: bool = True  # whether each run has one; without, large runs take less time and memory
 
     def fingerprint(self) -> str:
         return hashlib.sha256(msgspec.json.encode(self, order="deterministic")).hexdigest()[:16]
@@ -94,6 +95,8 @@ def grid_from_mapping(raw: Mapping[str, Any]) -> Grid:
         raise ScenarioError(
             f"not a grid ({error}); it has name, scenario or base, axes, variants, repetitions"
         ) from None
+    if grid.judge and not grid.trace:
+        raise ScenarioError("trace = false with judge = true: audits need the trace; add judge = false, or keep traces")
     return msgspec.structs.replace(grid, scenario={k: v for k, v in grid.scenario.items() if k != "seed"})
 
 

@@ -14,8 +14,9 @@ from trellis.sim import fast
 from trellis.sim.cycles import ChurningHost, CycleHost
 from trellis.sim.faults import FaultyHost
 from trellis.sim.host import BUILD, Host, Progress
+from trellis.sim.tally import Tally
 from trellis.sim.waiting import WaitingHost
-from trellis.trace.table import Trace
+from trellis.trace.table import Trace, Untold
 
 AUTO, REFERENCE, FAST = ENGINES = ("auto", "reference", "fast")
 
@@ -30,6 +31,8 @@ class Run(NamedTuple):
     seconds: float
     quiet: bool  # nothing was left to happen when it ended
     compiling: float = 0.0  # seconds until the kernels were there, compiled or loaded; not part of the others
+    traced: bool = True  # whether a trace was asked for; if not, its measures have neither a digest nor an audit
+    tally: Tally | None = None  # what was counted instead of a trace
 
     def about(self) -> dict[str, Any]:
         """What the trace on disk says of itself. No clock: the same run writes the same bytes."""
@@ -44,21 +47,30 @@ class Run(NamedTuple):
         }
 
 
-def run(scenario: Scenario, engine: str = AUTO, progress: Progress | None = None, build: BUILD | None = None) -> Run:
+def run(
+    scenario: Scenario,
+    engine: str = AUTO,
+    progress: Progress | None = None,
+    build: BUILD | None = None,
+    trace: bool = True,
+) -> Run:
     """Run a scenario to its end. `build` puts other machines in its place, for tests that break one on purpose.
 
-    Both engines give the same rows. `auto` takes the compiled one for a large run that it has a twin for.
+    Both engines give the same rows. `auto` takes the compiled one for a large run that it has a twin for. Without a
+    trace the compiled engine counts instead, if its kernel knows how; else the trace is kept, and only said to be
+    unwanted: `measures` gives the same.
     """
     if engine not in ENGINES:
         raise UnsupportedByEngine(f"engine {engine!r}: no such engine; there are {', '.join(ENGINES)}")
     if engine == FAST and build is not None:
         raise UnsupportedByEngine("machines of one's own have no compiled twin; use engine='reference'")
     if engine == FAST or (engine == AUTO and build is None and is_for_the_compiled(scenario)):
-        return run_compiled(scenario, progress)
+        return run_compiled(scenario, progress, trace)
     host = host_of(scenario)(scenario, build)
     began = time.perf_counter()
-    trace = host.run(progress)
-    return Run(scenario, trace, REFERENCE, host.events, time.perf_counter() - began, is_quiet(host))
+    rows = host.run(progress)
+    seconds = time.perf_counter() - began
+    return Run(scenario, rows, REFERENCE, host.events, seconds, is_quiet(host), traced=trace)
 
 
 def is_for_the_compiled(scenario: Scenario) -> bool:
@@ -69,16 +81,18 @@ def is_for_the_compiled(scenario: Scenario) -> bool:
     return fast.is_worth_it(scenario, plan(scenario))
 
 
-def run_compiled(scenario: Scenario, progress: Progress | None) -> Run:
+def run_compiled(scenario: Scenario, progress: Progress | None, trace: bool) -> Run:
     fast.covers(scenario)
     twin = fast.TWINS[scenario.stack.overlay].load()
-    whole = twin(scenario, plan(scenario))
+    counted = not trace and twin.counts
+    whole = twin(scenario, plan(scenario), not counted, counted)
     began = time.perf_counter()
     whole.compile()
     ready = time.perf_counter()
     whole.run(progress)
-    trace = whole.trace()
-    return Run(scenario, trace, FAST, whole.events, time.perf_counter() - ready, whole.quiet, ready - began)
+    rows, tally = (Untold(), whole.tally()) if counted else (whole.trace(), None)
+    seconds = time.perf_counter() - ready
+    return Run(scenario, rows, FAST, whole.events, seconds, whole.quiet, ready - began, trace, tally)
 
 
 def is_quiet(host: Host) -> bool:

@@ -7,18 +7,20 @@ from __future__ import annotations
 
 import hashlib
 import struct
-from collections.abc import Callable, Iterable, Iterator
-from typing import TypeVar
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any, NoReturn, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from trellis.errors import TraceError
 from trellis.trace.rows import COLUMNS, ONE_BY_ONE, Column, Row, arrow_schema, arrow_type
 from trellis.words import MessageId, NodeId, Packet, Time
 
 Numbers = npt.NDArray[np.int64]
 Lines = npt.NDArray[np.void]
+Cells = npt.NDArray[np.signedinteger[Any]]
 T = TypeVar("T")
 
 
@@ -63,6 +65,16 @@ class Trace:
 
     def digest(self) -> str:
         return digest_of(len(self), lambda _: [self])
+
+
+class Untold(Trace):
+    """That of a run which kept none: whoever looks at it is told so."""
+
+    def __init__(self) -> None:
+        pass
+
+    def __getattr__(self, name: str) -> NoReturn:
+        raise TraceError("the run kept no trace; run it with one (trace=True)")
 
 
 def digest_of(length: int, parts: Callable[[str], Iterable[Trace]]) -> str:
@@ -145,9 +157,9 @@ class TerseRecorder(Recorder):
 def one_by_one(table: pa.Table) -> pa.Table:
     """A line about several messages becomes one row for each, where audits want one row per message."""
     codes = table.column("kind").combine_chunks()
-    single = [code for code, kind in enumerate(codes.dictionary.to_pylist()) if kind in ONE_BY_ONE]
+    single = np.array([kind in ONE_BY_ONE for kind in codes.dictionary.to_pylist()], bool)
     batch = table.column("batch").to_numpy()
-    counted = np.isin(codes.indices.to_numpy(), single) & (batch > 0)
+    counted = single[codes.indices.to_numpy()] & (batch > 0) if len(single) else np.zeros(0, bool)
     if not counted.any():
         return table
     times = np.where(counted, batch, 1).astype(np.int64)
@@ -173,17 +185,29 @@ def table(lines: Lines, ids: list[MessageId], kinds: list[str], packet_kinds: li
     parts_of_id = dict(zip(("topic", "source", "incarnation", "seq"), of_id, strict=True))
     words = {"kind": kinds, "packet": packet_kinds, "topic": topics}
 
-    def cells(column: Column) -> pa.Array:
-        dtype = np.int64 if column.bits == 64 else np.int32
+    def cells(column: Column) -> Cells:
         if column.name == "position":
-            return pa.array(np.arange(len(lines)))
+            return np.arange(len(lines))
         if column.name in parts_of_id:
-            numbers = parts_of_id[column.name].astype(dtype)[lines["id"]]
-        else:
-            numbers = lines[column.name].astype(dtype)
+            return np.asarray(parts_of_id[column.name].astype(column_dtype(column))[lines["id"]])
+        return np.asarray(lines[column.name].astype(column_dtype(column)))
+
+    return of_columns({column.name: cells(column) for column in COLUMNS}, words)
+
+
+def column_dtype(column: Column) -> type[np.signedinteger[Any]]:
+    """Words are codes."""
+    return np.int64 if column.bits == 64 else np.int32
+
+
+def of_columns(numbers: Mapping[str, Cells], words: Mapping[str, list[str]]) -> pa.Table:
+    """Nothing is copied: the columns must not change any more."""
+
+    def cells(column: Column) -> pa.Array:
+        found = pa.array(numbers[column.name])
         if column.type is str:
-            return pa.DictionaryArray.from_arrays(pa.array(numbers), pa.array(words[column.name], pa.string()))
-        return pa.array(numbers)
+            return pa.DictionaryArray.from_arrays(found, pa.array(words[column.name], pa.string()))
+        return found
 
     return pa.table([cells(column) for column in COLUMNS], schema=arrow_schema())
 

@@ -10,12 +10,13 @@ from __future__ import annotations
 from trellis.sim.fast.jit import compiled, inlined
 from trellis.sim.fast.memory import NONE, Block, Table, base, counter, room
 
-WAVES = Table(14, 15)
+WAVES = Table(14, 16)
 SOURCE, TOPIC, SEQ, KIND = 0, 1, 2, 3
 QUEUE = 4  # the next one of those that wait to be spread by their source
 FOLLOWS, BARRIER = 5, 6  # where its barrier begins among `names`, and how long it is
 MARK = 7
-OWN = 8  # from here on each kernel has fields of its own
+FLYING = 8  # packets on their way
+OWN = 9  # from here on each kernel has fields of its own
 NAMES = Table(17, 1)  # barriers, one after the other
 LOGGED = Table(19, 2)  # messages that were delivered, in chains
 TOLD, THEN = 0, 1

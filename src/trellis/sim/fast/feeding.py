@@ -21,6 +21,7 @@ class Feeding(Whole):
     """One run. Subclasses say who feeds whom."""
 
     packets = kernel.PACKETS
+    counts, settles = True, False
 
     @abstractmethod
     def root(self, topic: Topic) -> NodeId:

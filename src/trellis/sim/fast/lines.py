@@ -1,7 +1,7 @@
 """The trace of a compiled run: rows that kernels write. Answers to `Recorder` in trace/table.py.
 
 Promises: the same rows in the same order. A message or a change of membership is named by its number in the run, and an
-          application's own rows by node and topic; both are looked up once, when the run is over.
+          application's own rows by node and topic; both are looked up when the run is over.
 
 A row is five words: time, wait, what happened to whom, which message, how many.
 """
@@ -12,8 +12,9 @@ import numpy as np
 
 from trellis.sim.fast.jit import inlined
 from trellis.sim.fast.memory import Block
-from trellis.trace.table import LINE, Trace, one_by_one, table
-from trellis.words import MessageId, Topic
+from trellis.trace.rows import COLUMNS
+from trellis.trace.table import Trace, column_dtype, of_columns, one_by_one
+from trellis.words import Topic
 
 KINDS = ["send", "receive", "publish", "spread", "deliver", "settle", "confirm", "subscribe", "unsubscribe"]
 KINDS += ["refuse", "skip"]
@@ -25,6 +26,7 @@ AT, WAIT, WHAT, ID, MANY, WIDTH = 0, 1, 2, 3, 4, 5
 PACKET_SHIFT, NODE_SHIFT, PEER_SHIFT = 4, 8, 28  # of `what`; the kind has the lowest bits
 BATCH_SHIFT = 32  # of `many`; the barrier has the lowest bits
 BYTE, NODE = (1 << 4) - 1, (1 << 20) - 1
+AT_ONCE = 1 << 14  # rows laid out together
 
 
 def lines(room: int, kept: bool) -> Block:
@@ -62,17 +64,22 @@ def own(topics: int, node: int, topic: int) -> int:
     return -1 - (node * topics + topic)
 
 
-def trace(rows: Block, ids: list[MessageId], topics: list[Topic], packets: list[str]) -> Trace:
+def trace(rows: Block, waves: Block, topics: list[Topic], packets: list[str]) -> Trace:
+    """`waves` has the source, the topic and the number of each. Some rows at a time, while they are in the cache."""
     cells = rows[HEADER : HEADER + int(rows[ROWS]) * WIDTH].reshape(-1, WIDTH)
-    laid = np.zeros(len(cells), LINE)
-    laid["at"], laid["wait"] = cells[:, AT], cells[:, WAIT]
-    what, many, id = cells[:, WHAT], cells[:, MANY], cells[:, ID].copy()
-    laid["kind"], laid["packet"] = what & BYTE, (what >> PACKET_SHIFT) & BYTE
-    laid["node"], laid["peer"] = (what >> NODE_SHIFT) & NODE, (what >> PEER_SHIFT) - 1
-    laid["batch"], laid["barrier"] = many >> BATCH_SHIFT, many & ((1 << BATCH_SHIFT) - 1)
-    own = id < 0
-    codes, found = np.unique(-1 - id[own], return_inverse=True)
-    id[own] = len(ids) + found
-    laid["id"] = id
-    named = [MessageId((int(code) // len(topics), 0), topics[int(code) % len(topics)], 0) for code in codes]
-    return Trace(one_by_one(table(laid, ids + named, KINDS, packets)))
+    found = {column.name: np.zeros(len(cells), column_dtype(column)) for column in COLUMNS}
+    found["position"] = np.arange(len(cells))
+    source, topic, seq = (np.ascontiguousarray(waves[:, k]) for k in range(3))
+    for start in range(0, len(cells), AT_ONCE):
+        some, here = cells[start : start + AT_ONCE], slice(start, start + AT_ONCE)
+        what, id, many = some[:, WHAT], some[:, ID], some[:, MANY]
+        of_node, is_own, code = (what >> NODE_SHIFT) & NODE, id < 0, -1 - id
+        wave = np.where(is_own, 0, id) if len(waves) else None
+        found["at"][here], found["wait"][here], found["node"][here] = some[:, AT], some[:, WAIT], of_node
+        found["kind"][here], found["packet"][here] = what & BYTE, (what >> PACKET_SHIFT) & BYTE
+        found["peer"][here] = (what >> PEER_SHIFT) - 1
+        found["batch"][here], found["barrier"][here] = many >> BATCH_SHIFT, many & ((1 << BATCH_SHIFT) - 1)
+        found["topic"][here] = code % len(topics) if wave is None else np.where(is_own, code % len(topics), topic[wave])
+        found["source"][here] = of_node if wave is None else np.where(is_own, of_node, source[wave])
+        found["seq"][here] = 0 if wave is None else np.where(is_own, 0, seq[wave])
+    return Trace(one_by_one(of_columns(found, {"kind": KINDS, "packet": packets, "topic": topics})))

@@ -18,8 +18,8 @@ import numpy.typing as npt
 Block = npt.NDArray[np.int64]
 
 NONE = -1  # no record
-TABLES = 32  # at most
-COUNTERS = 48
+TABLES = 40  # at most
+COUNTERS = 96
 HEADER = 2 * TABLES + COUNTERS
 
 

@@ -20,6 +20,7 @@ class Repaired(Whole):
     """One run."""
 
     packets = kernel.PACKETS
+    counts = True
 
     def go_on(self, end: Time, due: int) -> int:
         return kernel.go_on(self.block, self.rows, end, due)

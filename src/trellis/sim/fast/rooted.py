@@ -24,6 +24,7 @@ from trellis.sim.fast import barriers as bar
 from trellis.sim.fast import calendar as cal
 from trellis.sim.fast import lines as out
 from trellis.sim.fast import network as net
+from trellis.sim.fast import tally as tal
 from trellis.sim.fast.jit import compiled, inlined
 from trellis.sim.fast.memory import NONE, Block, Table, base
 
@@ -88,7 +89,7 @@ def lacking(m: Block, rows: Block, key: int) -> int:
         return bar.IN_LOGGED
     if m[bar.USED_NAMES] + m[p + SAID + bar.LOGS] + said > m[bar.ROOM_NAMES]:
         return bar.IN_NAMES
-    return NONE
+    return tal.lacking(m, said, said + 1)
 
 
 @inlined
@@ -113,8 +114,10 @@ def step(m: Block, rows: Block, key: int) -> None:
         act(m, rows, now, me, m[app.AT_ACTIONS] + what * app.ACTION)
         return
     wave, kind = what >> KIND_BITS, what & KINDS
-    p = place(m, topic_of(m, wave), me)
-    out.write(rows, now, 0, out.RECEIVE, me, wave, kind, j, 1 if kind <= PUB else 0, 0)
+    w = m[bar.AT_WAVES] + wave * bar.WAVE
+    p = place(m, m[w + bar.TOPIC], me)
+    m[w + bar.FLYING] -= 1
+    tal.tell(m, rows, now, 0, out.RECEIVE, me, wave, kind, j, 1 if kind <= PUB else 0, 0)
     if kind <= PUB:
         upon_pub(m, rows, now, me, p, wave)
     elif kind == SUB:
@@ -124,13 +127,16 @@ def step(m: Block, rows: Block, key: int) -> None:
     else:
         feed_no_more(m, p, j)
         prune(m, rows, now, me, p, topic_of(m, wave))
+    if m[w + bar.FLYING] == 0:
+        tal.over(m, wave, 1)
 
 
 @inlined
 def send(m: Block, rows: Block, now: int, me: int, to: int, wave: int, kind: int) -> None:
     departure = net.leaves(m, now, me)
     arrival = net.arrives(m, departure, me, to)
-    out.write(rows, now, departure - now, out.SEND, me, wave, kind, to, 1 if kind <= PUB else 0, 0)
+    tal.tell(m, rows, now, departure - now, out.SEND, me, wave, kind, to, 1 if kind <= PUB else 0, 0)
+    m[m[bar.AT_WAVES] + wave * bar.WAVE + bar.FLYING] += 1
     cal.push(m, arrival, to, me, (wave << KIND_BITS) | kind, 0, 0)
 
 
@@ -145,23 +151,23 @@ def act(m: Block, rows: Block, now: int, me: int, a: int) -> None:
     if (m[p + WANTED] != 0) == (does == app.JOIN):
         if does == app.SAY:
             m[p + SAID + bar.UNSAID] -= 1
-        out.write(rows, now, 0, out.REFUSE, me, own, 0, -1, 0, 0)
+        tal.tell(m, rows, now, 0, out.REFUSE, me, own, 0, -1, 0, 0)
     elif does == app.SAY:
         m[p + PUBLISHED] += 1
         wave = bar.new_wave(m, me, topic, m[p + PUBLISHED], PUB)
-        out.write(rows, now, 0, out.PUBLISH, me, wave, 0, -1, 0, 0)
+        tal.tell(m, rows, now, 0, out.PUBLISH, me, wave, 0, -1, 0, 0)
         if m[p + PHASE] == IN:
             spread(m, rows, now, me, p, wave)
         else:
             keep_early(m, p, wave)
     elif does == app.JOIN:
-        out.write(rows, now, 0, out.SUBSCRIBE, me, own, 0, -1, 0, 0)
+        tal.tell(m, rows, now, 0, out.SUBSCRIBE, me, own, 0, -1, 0, 0)
         m[p + WANTED] = 1
         if m[p + PHASE] == OUT:
             m[p + PHASE] = JOINING
             upon_sub(m, rows, now, me, p, next_change(m, me, p, topic, SUB))
     else:
-        out.write(rows, now, 0, out.UNSUBSCRIBE, me, own, 0, -1, 0, 0)
+        tal.tell(m, rows, now, 0, out.UNSUBSCRIBE, me, own, 0, -1, 0, 0)
         m[p + WANTED] = 0
         if m[p + PHASE] == IN:
             leave(m, rows, now, me, p, topic)
@@ -181,7 +187,7 @@ def keep_early(m: Block, p: int, wave: int) -> None:
 def joined(m: Block, rows: Block, now: int, me: int, p: int, topic: int) -> None:
     m[p + PHASE] = IN
     if m[p + WANTED]:
-        out.write(rows, now, 0, out.CONFIRM, me, out.own(m[app.TOPICS], me, topic), 0, -1, 0, 0)
+        tal.tell(m, rows, now, 0, out.CONFIRM, me, out.own(m[app.TOPICS], me, topic), 0, -1, 0, 0)
     wave = m[p + FIRST_EARLY]
     while wave != NONE:
         spread(m, rows, now, me, p, wave)
@@ -196,12 +202,14 @@ def spread(m: Block, rows: Block, now: int, me: int, p: int, wave: int) -> None:
     """Stamp a message of mine, deliver it here, and to the root with it."""
     w = m[bar.AT_WAVES] + wave * bar.WAVE
     bar.follow(m, p + SAID, wave)
-    out.write(rows, now, 0, out.SPREAD, me, wave, 0, -1, 0, m[w + bar.BARRIER])
+    tal.tell(m, rows, now, 0, out.SPREAD, me, wave, 0, -1, 0, m[w + bar.BARRIER])
     m[p + SAID + bar.UNSAID] -= 1
     deliver_and_remember(m, rows, now, me, p, wave)
     root = m[m[AT_ROOTS] + m[w + bar.TOPIC]]
     if root == me:
         upon_pub(m, rows, now, me, p, wave)
+        if m[w + bar.FLYING] == 0:
+            tal.over(m, wave, 1)
     else:
         send(m, rows, now, me, root, wave, ROOT)
 
@@ -209,7 +217,7 @@ def spread(m: Block, rows: Block, now: int, me: int, p: int, wave: int) -> None:
 @inlined
 def deliver_and_remember(m: Block, rows: Block, now: int, me: int, p: int, wave: int) -> None:
     if m[p + WANTED]:
-        out.write(rows, now, 0, out.DELIVER, me, wave, 0, -1, 0, 0)
+        tal.tell(m, rows, now, 0, out.DELIVER, me, wave, 0, -1, 0, 0)
         app.listen(m, now, me, source_of(m, wave))
     bar.log(m, p + SAID, wave)
 
@@ -226,7 +234,7 @@ def upon_pub(m: Block, rows: Block, now: int, me: int, p: int, wave: int) -> Non
     if m[p + PHASE] == IN and source_of(m, wave) != me:
         deliver_and_remember(m, rows, now, me, p, wave)
     elif m[p + PHASE] != OUT:
-        out.write(rows, now, 0, out.SKIP, me, wave, 0, -1, 0, 0)
+        tal.tell(m, rows, now, 0, out.SKIP, me, wave, 0, -1, 0, 0)
 
 
 @compiled

@@ -27,8 +27,22 @@ from trellis.sim.fast import calendar as cal
 from trellis.sim.fast import lines as out
 from trellis.sim.fast import network as net
 from trellis.sim.fast import slabs
+from trellis.sim.fast import tally as tal
 from trellis.sim.fast import views as vws
-from trellis.sim.fast.barriers import AT_NAMES, AT_WAVES, BARRIER, FOLLOWS, KIND, OWN, QUEUE, SEQ, SOURCE, TOPIC, WAVE
+from trellis.sim.fast.barriers import (
+    AT_NAMES,
+    AT_WAVES,
+    BARRIER,
+    FLYING,
+    FOLLOWS,
+    KIND,
+    OWN,
+    QUEUE,
+    SEQ,
+    SOURCE,
+    TOPIC,
+    WAVE,
+)
 from trellis.sim.fast.jit import compiled, inlined
 from trellis.sim.fast.memory import NONE, Block, Table, base, counter, room
 
@@ -63,8 +77,7 @@ SLAB = OWN + 1
 RETURNED = OWN + 2
 WEIGHT = OWN + 3  # of a message: bytes on a wire
 FROM = OWN + 4  # the column of its source
-FLYING = OWN + 5  # packets on their way
-TOLD = OWN + 6  # the vector of an UNS
+TOLD = OWN + 5  # the vector of an UNS
 KNOWN = Table(13, 1)  # per place, and node that publishes on its topic: the last number delivered, and what is parked
 HALF = 32  # bits; the entry that was parked last stands above them, plus one
 LOW = (1 << HALF) - 1
@@ -146,7 +159,8 @@ def lacking(m: Block, rows: Block, key: int) -> int:
         return bar.IN_LOGGED
     if m[bar.USED_NAMES] + m[p + SAID + bar.LOGS] + m[p + UNSPREAD] > m[bar.ROOM_NAMES]:
         return bar.IN_NAMES
-    return lacking_for_changes(m) if m[MOVES] else NONE
+    short = tal.lacking(m, 1 + m[p + UNSPREAD], delivered + m[p + UNSPREAD])
+    return lacking_for_changes(m) if m[MOVES] and short == NONE else short
 
 
 @inlined
@@ -233,7 +247,7 @@ def step(m: Block, rows: Block, key: int) -> None:
     w = m[AT_WAVES] + wave * WAVE
     p = place(m, m[w + TOPIC], me)
     m[w + FLYING] -= 1
-    out.write(rows, now, 0, out.RECEIVE, me, wave, kind, j, m[w + COUNT] if kind == PUB else 0, 0)
+    tal.tell(m, rows, now, 0, out.RECEIVE, me, wave, kind, j, m[w + COUNT] if kind == PUB else 0, 0)
     if kind == PUB:
         upon_pub(m, rows, now, me, p, wave, j, height)
     elif not m[MOVES]:
@@ -249,6 +263,7 @@ def step(m: Block, rows: Block, key: int) -> None:
             m[w + SLAB] = NONE
         give_vector(m, m[w + TOLD])
         m[w + TOLD] = NONE
+        tal.over(m, wave, m[w + COUNT])
 
 
 @compiled
@@ -258,7 +273,7 @@ def send(
     departure = net.leaves(m, now, me)
     arrival = net.arrives(m, departure, me, to)
     w = m[AT_WAVES] + wave * WAVE
-    out.write(rows, now, departure - now, out.SEND, me, wave, kind, to, m[w + COUNT] if kind == PUB else 0, 0)
+    tal.tell(m, rows, now, departure - now, out.SEND, me, wave, kind, to, m[w + COUNT] if kind == PUB else 0, 0)
     m[w + FLYING] += 1
     cal.push(m, arrival, to, me, (((wave << HEIGHT_BITS) | height) << KIND_BITS) | kind, head, tail)
 
@@ -585,6 +600,7 @@ def pump(m: Block, rows: Block, now: int, me: int, p: int) -> None:
         m[p + OUTSTANDING] += 1
         if not launch(m, rows, now, me, p, wave, NONE, m[vws.DIMENSION]):
             upon_pub_returned(m, rows, now, me, p, wave, 0)
+            tal.over(m, wave, m[m[AT_WAVES] + wave * WAVE + COUNT])
 
 
 @inlined
@@ -622,7 +638,7 @@ def upon_pub_returned(m: Block, rows: Block, now: int, me: int, p: int, wave: in
     m[m[AT_WAVES] + wave * WAVE + RETURNED] = 1
     one = m[p + FIRST_UNSETTLED]
     while one != NONE and m[m[AT_WAVES] + one * WAVE + RETURNED]:
-        out.write(rows, now, 0, out.SETTLE, me, one, 0, -1, m[m[AT_WAVES] + one * WAVE + COUNT], 0)
+        tal.tell(m, rows, now, 0, out.SETTLE, me, one, 0, -1, m[m[AT_WAVES] + one * WAVE + COUNT], 0)
         m[p + UNSETTLED] -= 1
         one = after(m, one)
     m[p + FIRST_UNSETTLED] = one
@@ -640,7 +656,7 @@ def refuse(m: Block, rows: Block, now: int, me: int, p: int, wave: int, j: int, 
     send(m, rows, now, me, j, wave, REFUSE, height, merge_knows(m, p, NONE), says_of_me(m, p))
     one = wave
     for _ in range(m[m[AT_WAVES] + wave * WAVE + COUNT]):
-        out.write(rows, now, 0, out.SKIP, me, one, 0, -1, 0, 0)
+        tal.tell(m, rows, now, 0, out.SKIP, me, one, 0, -1, 0, 0)
         one = m[m[AT_WAVES] + one * WAVE + QUEUE]
 
 
@@ -670,6 +686,7 @@ def keep_for_later(m: Block, p: int, wave: int) -> None:
         m[m[AT_WAITS] + m[e + LAST_CAME] * WAIT + BEHIND] = entry
     m[e + LAST_CAME] = entry
     m[e + CAME] += 1
+    tal.waits(m, wave)
 
 
 @compiled
@@ -678,7 +695,7 @@ def take_or_skip(m: Block, rows: Block, now: int, me: int, p: int, wave: int) ->
     if m[p + PHASE] == IN and (not m[MOVES] or see(m, p, wave)):
         upon_arrive(m, rows, now, me, p, wave)
     else:
-        out.write(rows, now, 0, out.SKIP, me, wave, 0, -1, 0, 0)
+        tal.tell(m, rows, now, 0, out.SKIP, me, wave, 0, -1, 0, 0)
 
 
 @compiled
@@ -789,6 +806,7 @@ def upon_cut_answered(m: Block, rows: Block, now: int, me: int, p: int, topic: i
         wave, behind = m[m[AT_WAITS] + entry * WAIT + MESSAGE], m[m[AT_WAITS] + entry * WAIT + BEHIND]
         give_wait(m, entry)
         take_or_skip(m, rows, now, me, p, wave)
+        tal.waits_no_more(m, wave)
         entry = behind
 
 
@@ -891,23 +909,23 @@ def act(m: Block, rows: Block, now: int, me: int, a: int) -> None:
     if (m[p + WANTED] != 0) == (does == app.JOIN):
         if does == app.SAY:
             m[p + SAID + bar.UNSAID] -= 1
-        out.write(rows, now, 0, out.REFUSE, me, own, 0, -1, 0, 0)
+        tal.tell(m, rows, now, 0, out.REFUSE, me, own, 0, -1, 0, 0)
     elif does == app.SAY:
         m[p + PUBLISHED] += 1
         wave = new_wave(m, me, p, topic, m[p + PUBLISHED], PUB)
         m[m[AT_WAVES] + wave * WAVE + WEIGHT] = m[a + app.BYTES]
-        out.write(rows, now, 0, out.PUBLISH, me, wave, 0, -1, 0, 0)
+        tal.tell(m, rows, now, 0, out.PUBLISH, me, wave, 0, -1, 0, 0)
         if m[p + PHASE] == IN:
             stamp_and_spread(m, rows, now, me, p, wave)
         else:
             keep_unspread(m, p, wave)
     elif does == app.JOIN:
-        out.write(rows, now, 0, out.SUBSCRIBE, me, own, 0, -1, 0, 0)
+        tal.tell(m, rows, now, 0, out.SUBSCRIBE, me, own, 0, -1, 0, 0)
         m[p + WANTED] = 1
         if m[p + PHASE] == OUT:
             join(m, rows, now, me, p, topic)
     else:
-        out.write(rows, now, 0, out.UNSUBSCRIBE, me, own, 0, -1, 0, 0)
+        tal.tell(m, rows, now, 0, out.UNSUBSCRIBE, me, own, 0, -1, 0, 0)
         m[p + WANTED] = 0
         if m[p + PHASE] == IN:
             leave(m, rows, now, me, p, topic)
@@ -927,7 +945,7 @@ def keep_unspread(m: Block, p: int, wave: int) -> None:
 def joined(m: Block, rows: Block, now: int, me: int, p: int, topic: int) -> None:
     m[p + PHASE] = IN
     if m[p + WANTED]:
-        out.write(rows, now, 0, out.CONFIRM, me, out.own(m[app.TOPICS], me, topic), 0, -1, 0, 0)
+        tal.tell(m, rows, now, 0, out.CONFIRM, me, out.own(m[app.TOPICS], me, topic), 0, -1, 0, 0)
     wave, count, m[p + UNSPREAD] = m[p + FIRST_UNSPREAD], m[p + UNSPREAD], 0
     for _ in range(count):
         w = m[AT_WAVES] + wave * WAVE
@@ -944,7 +962,7 @@ def stamp_and_spread(m: Block, rows: Block, now: int, me: int, p: int, wave: int
     w = m[AT_WAVES] + wave * WAVE
     bar.follow(m, p + SAID, wave)
     m[w + WEIGHT] += m[m[AT_IDS] + m[w + TOPIC]] * (1 + m[w + BARRIER])
-    out.write(rows, now, 0, out.SPREAD, me, wave, 0, -1, 0, m[w + BARRIER])
+    tal.tell(m, rows, now, 0, out.SPREAD, me, wave, 0, -1, 0, m[w + BARRIER])
     m[p + SAID + bar.UNSAID] -= 1
     deliver_and_remember(m, rows, now, me, p, wave)
     spread(m, rows, now, me, p, wave)
@@ -958,7 +976,7 @@ def deliver_and_remember(m: Block, rows: Block, now: int, me: int, p: int, wave:
         if m[w + SEQ] > m[of] & LOW:
             m[of] = (m[of] >> HALF << HALF) | m[w + SEQ]
     if m[p + WANTED]:
-        out.write(rows, now, 0, out.DELIVER, me, wave, 0, -1, 0, 0)
+        tal.tell(m, rows, now, 0, out.DELIVER, me, wave, 0, -1, 0, 0)
         app.listen(m, now, me, m[w + SOURCE])
     bar.log(m, p + SAID, wave)
 
@@ -973,6 +991,7 @@ def upon_arrive(m: Block, rows: Block, now: int, me: int, p: int, wave: int) -> 
     if lacks != NONE:
         park(m, p, new_wait(m, wave), lacks)
         m[p + WAITERS] += 1
+        tal.waits(m, wave)
         return
     deliver_and_remember(m, rows, now, me, p, wave)
     free = freed(m, p, wave, NONE)
@@ -994,6 +1013,7 @@ def deliver_ready(m: Block, rows: Block, now: int, me: int, p: int, free: int) -
         give_wait(m, entry)
         m[p + WAITERS] -= 1
         deliver_and_remember(m, rows, now, me, p, wave)
+        tal.waits_no_more(m, wave)
         free = freed(m, p, wave, free)
 
 

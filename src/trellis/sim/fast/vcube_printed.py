@@ -23,11 +23,13 @@ from trellis.sim.fast import applications as app
 from trellis.sim.fast import calendar as cal
 from trellis.sim.fast import lines as out
 from trellis.sim.fast import network as net
+from trellis.sim.fast import tally as tal
 from trellis.sim.fast import views as vws
 from trellis.sim.fast.barriers import (
     AT_NAMES,
     AT_WAVES,
     BARRIER,
+    FLYING,
     FOLLOWS,
     IN_LOGGED,
     IN_NAMES,
@@ -73,7 +75,6 @@ HALF = 32  # bits; 0 is none
 LOW = (1 << HALF) - 1
 ACTING = OWN  # of a wave: its source waits for acknowledgements
 SLAB = OWN + 1
-FLYING = OWN + 2  # packets on their way
 GATHERED = Table(23, 3)  # the same, where anybody ever joins: mem
 MEM_FIRST, MEM_LAST = 0, 1
 SEEN = 2  # the epoch in which the node's view took it in, or -1
@@ -168,7 +169,7 @@ def lacking(m: Block, rows: Block, key: int) -> int:
         return IN_LOGGED
     if m[USED_NAMES] + m[p + SAID + LOGS] + waiting + 2 * waves > m[ROOM_NAMES]:
         return IN_NAMES
-    return NONE
+    return tal.lacking(m, waves, waves + waiting)
 
 
 @inlined
@@ -250,14 +251,16 @@ def step(m: Block, rows: Block, key: int) -> None:
     p = place(m, m[w + TOPIC], me)
     m[w + FLYING] -= 1
     packet = ACK if is_ack else m[w + KIND]
-    out.write(rows, now, 0, out.RECEIVE, me, wave, packet, j, 1 if packet == PUB else 0, 0)
+    tal.tell(m, rows, now, 0, out.RECEIVE, me, wave, packet, j, 1 if packet == PUB else 0, 0)
     if is_ack:
         upon_ack(m, rows, now, me, p, wave, head, tail)
     else:
         upon_wave(m, rows, now, me, p, wave, j)
-    if m[w + FLYING] == 0 and m[w + SLAB] != NONE:
-        give_back(m, m[w + SLAB])
-        m[w + SLAB] = NONE
+    if m[w + FLYING] == 0:
+        if m[w + SLAB] != NONE:
+            give_back(m, m[w + SLAB])
+            m[w + SLAB] = NONE
+        tal.over(m, wave, 1)
 
 
 # Applications (Algorithm 1)
@@ -272,20 +275,20 @@ def act(m: Block, rows: Block, now: int, me: int, a: int) -> None:
     if is_in(m, p, me) == (does == app.JOIN):
         if does == app.SAY:
             m[p + SAID + UNSAID] -= 1
-        out.write(rows, now, 0, out.REFUSE, me, own, 0, -1, 0, 0)
+        tal.tell(m, rows, now, 0, out.REFUSE, me, own, 0, -1, 0, 0)
         return
     if does == app.SAY:
         wave = next_wave(m, me, topic, PUB)
-        out.write(rows, now, 0, out.PUBLISH, me, wave, 0, -1, 0, 0)
+        tal.tell(m, rows, now, 0, out.PUBLISH, me, wave, 0, -1, 0, 0)
     elif does == app.JOIN:
-        out.write(rows, now, 0, out.SUBSCRIBE, me, own, 0, -1, 0, 0)
+        tal.tell(m, rows, now, 0, out.SUBSCRIBE, me, own, 0, -1, 0, 0)
         vws.clear(m, number, nodes)
         vws.update(m, number, nodes, me, 1, m[counted])
         m[p + EPOCH] += 1
         m[p + IDLE] += 1
         wave = next_wave(m, me, topic, SUB)
     else:
-        out.write(rows, now, 0, out.UNSUBSCRIBE, me, own, 0, -1, 0, 0)
+        tal.tell(m, rows, now, 0, out.UNSUBSCRIBE, me, own, 0, -1, 0, 0)
         vws.forget(m, number, nodes, me)
         m[p + EPOCH] += 1
         wave = next_wave(m, me, topic, UNS)
@@ -332,6 +335,7 @@ def start_msg_propagation(m: Block, rows: Block, now: int, me: int, p: int) -> N
             m[w + ACTING] = 1
         else:
             broadcast_done(m, rows, now, me, p, wave)
+            tal.over(m, wave, 1)
 
 
 @compiled
@@ -339,7 +343,7 @@ def deliver_mine(m: Block, rows: Block, now: int, me: int, p: int, wave: int) ->
     """Lines 16-22. The barrier: what I have delivered since I last spoke, but for what one of those followed."""
     w = m[AT_WAVES] + wave * WAVE
     follow(m, p + SAID, wave)
-    out.write(rows, now, 0, out.SPREAD, me, wave, 0, -1, 0, m[w + BARRIER])
+    tal.tell(m, rows, now, 0, out.SPREAD, me, wave, 0, -1, 0, m[w + BARRIER])
     deliver(m, rows, now, me, wave)
     take(m, me, wave)
     if not m[FIXED]:
@@ -354,7 +358,7 @@ def deliver_mine(m: Block, rows: Block, now: int, me: int, p: int, wave: int) ->
 @inlined
 def deliver(m: Block, rows: Block, now: int, me: int, wave: int) -> None:
     """To the application, which may take part in a discussion."""
-    out.write(rows, now, 0, out.DELIVER, me, wave, 0, -1, 0, 0)
+    tal.tell(m, rows, now, 0, out.DELIVER, me, wave, 0, -1, 0, 0)
     app.listen(m, now, me, m[m[AT_WAVES] + wave * WAVE + SOURCE])
 
 
@@ -374,9 +378,9 @@ def broadcast_done(m: Block, rows: Block, now: int, me: int, p: int, wave: int) 
         if m[p + FIRST_QUEUED] == NONE:
             m[p + IDLE] -= 1
     elif m[w + KIND] == PUB:
-        out.write(rows, now, 0, out.SETTLE, me, wave, 0, -1, 1, 0)
+        tal.tell(m, rows, now, 0, out.SETTLE, me, wave, 0, -1, 1, 0)
     elif is_in(m, p, me) and m[vws.row_of(m, (p - m[AT_PLACES]) // PLACE) + me] == m[w + SEQ]:
-        out.write(rows, now, 0, out.CONFIRM, me, out.own(m[app.TOPICS], me, m[w + TOPIC]), 0, -1, 0, 0)
+        tal.tell(m, rows, now, 0, out.CONFIRM, me, out.own(m[app.TOPICS], me, m[w + TOPIC]), 0, -1, 0, 0)
 
 
 @compiled
@@ -483,7 +487,7 @@ def send(m: Block, rows: Block, now: int, me: int, to: int, wave: int, is_ack: i
     arrival = net.arrives(m, departure, me, to)
     w = m[AT_WAVES] + wave * WAVE
     packet = ACK if is_ack else m[w + KIND]
-    out.write(rows, now, departure - now, out.SEND, me, wave, packet, to, 1 if packet == PUB else 0, 0)
+    tal.tell(m, rows, now, departure - now, out.SEND, me, wave, packet, to, 1 if packet == PUB else 0, 0)
     m[w + FLYING] += 1
     cal.push(m, arrival, to, me, 2 * wave + is_ack, head, tail)
 
@@ -558,6 +562,7 @@ def wait(m: Block, p: int, wave: int, satisfied: int) -> None:
         m[m[AT_WAITS] + m[p + LAST_WAITING] * WAIT + BEHIND] = entry
     m[p + LAST_WAITING] = entry
     m[p + WAITERS] += 1
+    tal.waits(m, wave)
 
 
 @compiled
@@ -580,6 +585,7 @@ def check_delivery(m: Block, rows: Block, now: int, me: int, p: int) -> None:
         m[one + BEHIND] = m[FREE_WAIT]
         m[FREE_WAIT] = entry
         deliver(m, rows, now, me, wave)
+        tal.waits_no_more(m, wave)
         take(m, me, wave)
         if not m[FIXED]:
             w = m[AT_WAVES] + wave * WAVE

@@ -8,6 +8,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from trellis.errors import InvariantViolation, UnsupportedByEngine
 from trellis.events import Publish, Subscribe
 from trellis.scenario.model import Scenario
 from trellis.scenario.plan import REPLY, Plan
@@ -16,9 +17,11 @@ from trellis.sim.fast import barriers as bar
 from trellis.sim.fast import calendar as cal
 from trellis.sim.fast import lines as out
 from trellis.sim.fast import network as net
+from trellis.sim.fast import tally as tal
 from trellis.sim.fast.memory import NONE, Block, Table, block, room, roomier, table
+from trellis.sim.tally import Sums, Tally
 from trellis.trace.table import Trace
-from trellis.words import MessageId, Time
+from trellis.words import Time
 
 FOREVER = (1 << 62) - 1
 PROGRESS_EVERY = 1 << 20
@@ -28,8 +31,11 @@ class Whole(ABC):
     """One run. Subclasses know their kernel and its tables."""
 
     packets: ClassVar[list[str]]  # names of the kinds of packets, by their codes
+    counts: ClassVar[bool] = False  # whether the kernel tells all that a run without rows is counted by (tally.py)
+    settles: ClassVar[bool] = True  # whether it ever says that a message is settled
 
-    def __init__(self, scenario: Scenario, plan: Plan, kept: bool = True) -> None:
+    def __init__(self, scenario: Scenario, plan: Plan, kept: bool = True, counted: bool = False) -> None:
+        assert self.counts or not counted
         self.scenario = scenario
         self.plan = plan
         self.nodes = scenario.nodes.count
@@ -37,6 +43,7 @@ class Whole(ABC):
         self.topics = sorted({*plan.standing, *(action.event.topic for action in plan.actions)})
         self.code = {topic: code for code, topic in enumerate(self.topics)}
         self.rows = out.lines(1 << 16, kept)
+        self.counted = counted
         self.unsaid = self.count_unsaid()
         self.block = self.begin()
 
@@ -78,6 +85,9 @@ class Whole(ABC):
             bar.LOGGED: 1 << 16,
             **self.rooms(),
         }
+        if self.counted:  # most that speak have one message on its way
+            speakers = int((self.unsaid > 0).sum())
+            rooms |= tal.rooms(rooms[bar.WAVES], nodes, len(self.topics), speakers + 4)
         self.tables = list(rooms)
         m = block(rooms)
         cal.begin(m)
@@ -85,6 +95,9 @@ class Whole(ABC):
         m[app.TOPICS], m[bar.FREE_LOG] = len(self.topics), NONE
         self.begin_places(m)
         self.begin_actions(m)
+        if self.counted:
+            standing = [self.code[topic] * nodes + node for topic, who in self.standing.items() for node in who]
+            tal.begin(m, self.settles, self.packets.index("PUB"), np.array(standing, np.int64))
         return m
 
     def confirm(self, node: int, topic: int) -> None:
@@ -142,11 +155,50 @@ class Whole(ABC):
             self.rows = out.grown(self.rows)
         elif which == app.IN_CALENDAR:
             self.block = cal.grown(self.block, self.tables)
+        elif which == tal.IN_DELAYS:
+            self.block = tal.grown(self.block, self.tables)
         else:
             short = [part for part in self.tables if part.number == which] + self.growing_with(which)
+            if which == bar.IN_WAVES and self.counted:
+                short.append(tal.MESSAGES)
             self.block = roomier(self.block, self.tables, {part: 2 * int(self.block[room(which)]) for part in short})
 
     def trace(self) -> Trace:
-        waves = table(self.block, bar.WAVES)[: self.block[bar.USED_WAVES], : bar.KIND].tolist()
-        ids = [MessageId((source, 0), self.topics[topic], seq) for source, topic, seq in waves]
-        return out.trace(self.rows, ids, self.topics, self.packets)
+        waves = table(self.block, bar.WAVES)[: self.block[bar.USED_WAVES], : bar.KIND]
+        return out.trace(self.rows, waves, self.topics, self.packets)
+
+    def tally(self) -> Tally:
+        """What was counted, once the run is over."""
+        m, used = self.block, int(self.block[bar.USED_WAVES])
+        tal.close(m, used)
+        if m[tal.BEYOND] & tal.NO_SLAB:
+            raise InvariantViolation(f"{self.scenario.name}: a message came after nobody could have it any more")
+        if m[tal.BEYOND] & tal.TOO_LONG:
+            raise UnsupportedByEngine(
+                f"{self.scenario.name}: something took 2^31 or longer, too long to count its square; keep the trace"
+            )
+        owed = table(m, tal.MEMBERS)[:, [tal.OWED, tal.GOT]].sum(axis=0).tolist() if self.quiet else [0, 0]
+        sent, by_node = table(m, tal.SENT)[:, 0].tolist(), table(m, tal.SENDERS)
+        return Tally(
+            until=int(m[cal.NOW]),
+            published=int(m[tal.PUBLISHED]),
+            deliveries=int(m[tal.DELIVERIES]),
+            sent={kind: count for kind, count in zip(self.packets, sent, strict=False) if count},
+            reception=self.sums(tal.RECEPTION),
+            delivery=self.sums(tal.DELIVERY),
+            delays=tal.delays(m),
+            relayed=self.sums(tal.RELAYED),
+            confirmation=self.sums(tal.CONFIRMATION),
+            wait=self.sums(tal.WAIT),
+            waited=by_node[:, tal.WAITED].tolist(),
+            pubs=by_node[:, tal.PUBS].tolist(),
+            met=by_node[:, tal.MET].tolist(),
+            barriers=tal.barriers(m, used, table(m, bar.WAVES)[:used, bar.BARRIER]),
+            false_positives=int(m[tal.STRAYS]),
+            owed=int(m[tal.ALL_OWED]) + owed[0],
+            made=int(m[tal.ALL_MADE]) + owed[1],
+        )
+
+    def sums(self, at: int) -> Sums:
+        count, total, squares, full, least, most = self.block[at : at + tal.SUMS].tolist()
+        return Sums(count, total, full * tal.FULL + squares, least, most)
