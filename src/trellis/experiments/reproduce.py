@@ -23,6 +23,7 @@ from trellis.pipeline.code import fingerprint
 from trellis.pipeline.session import in_one_line
 from trellis.pipeline.sweep import sweep
 from trellis.scenario.grid import Grid, points
+from trellis.sim import AUTO
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -39,8 +40,9 @@ def reproduce(
     out: Path,
     progress: Progress,
     brought: Brought = NOTHING,
+    engine: str = AUTO,
 ) -> list[Outcome]:
-    """Every experiment, in order."""
+    """Every experiment, in order. The engine is for tables that both can make."""
     lacking = {experiment.id: missing(needs(experiment), brought) for experiment in experiments}
     possible = [experiment for experiment in experiments if not lacking[experiment.id]]
     grids = {grid.name: grid for experiment in possible for grid in experiment.grids(scale)}
@@ -60,7 +62,7 @@ def reproduce(
     def rows_of(figure: str, table: Table) -> Rows:
         if table.name not in made:
             progress(figure, sum(map(len, done.values())) + len(made), total)
-            made[table.name] = kept(spark, table, scale, out / SWEEPS / scale / f"{table.name}.json", brought)
+            made[table.name] = kept(spark, table, scale, out / SWEEPS / scale / f"{table.name}.json", brought, engine)
         return made[table.name]
 
     found = []
@@ -82,18 +84,22 @@ class Made(msgspec.Struct, frozen=True):
     data: dict[str, str] = {}  # digests of what was brought for it
 
 
-def kept(spark: SparkSession, table: Table, scale: Scale, place: Path, brought: Brought = NOTHING) -> Rows:
-    """The rows of a table, from its file if this code wrote it from this data."""
+def kept(
+    spark: SparkSession, table: Table, scale: Scale, place: Path, brought: Brought = NOTHING, engine: str = AUTO
+) -> Rows:
+    """The rows of a table, from its file if this code wrote it from this data, on the engine that was asked for."""
     code = fingerprint("pipeline", "experiments")
     data = {name: digest(brought[name]) for name in table.needs}
     try:
         before = msgspec.json.decode(place.read_bytes(), type=Made)
-        if (before.code, before.data) == (code, data):
+        made_so = not table.engines or engine == AUTO or {row["engine"] for row in before.rows} == {engine}
+        if (before.code, before.data) == (code, data) and made_so:
             return before.rows
     except (OSError, msgspec.MsgspecError, UnicodeError):  # there is none, or not a whole one
         pass
     with in_one_line(f"table {table.name}"):
-        rows = table.rows(spark, scale, *(brought[name] for name in table.needs))
+        chosen = {"engine": engine} if table.engines else {}
+        rows = table.rows(spark, scale, *(brought[name] for name in table.needs), **chosen)
         told = msgspec.json.encode(Made(code, rows, data))
     place.parent.mkdir(parents=True, exist_ok=True)
     aside = place.with_name(f".{place.name}")

@@ -14,14 +14,15 @@ from trellis.experiments.rows import Rows, average, pick, ratio
 from trellis.experiments.tno.fig9 import TABLE, curves, latency, length, throughput
 from trellis.experiments.tno.stamping import EACH, PATIENT, RATE, SHAPE, SHAPES, THOUSANDS, on_spark, point
 from trellis.metrics.summary import Interval
+from trellis.sim import AUTO
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 
-def rows(spark: SparkSession, scale: Scale) -> Rows:
+def rows(spark: SparkSession, scale: Scale, engine: str = AUTO) -> Rows:
     sizes = (20, 50, 100, 200) if scale == "paper" else (20, 40)
-    return on_spark(spark, [point(shape, 5000, each) for shape in SHAPES for each in sizes], *length(scale))
+    return on_spark(spark, [point(shape, 5000, each) for shape in SHAPES for each in sizes], *length(scale), engine)
 
 
 def grows(rows: Rows, shape: float, value: str) -> Interval | None:
@@ -67,5 +68,5 @@ EXPERIMENT = Experiment(
         Claim("0.349: throughput falls", 1.0, lambda rows: grows(rows, 0.349, "throughput"), "x", rule="at most"),
     ],
     charts=charts,
-    tables=(TABLE, Table("by-subscriptions", rows)),
+    tables=(TABLE, Table("by-subscriptions", rows, engines=True)),
 )

@@ -15,6 +15,7 @@ from trellis.experiments.rows import Row, Rows, average, pick, ratio, setting
 from trellis.experiments.tno.stamping import PATIENT, RATE, SERVICE, SHAPE, SHAPES, SITES, on_spark, point
 from trellis.metrics.summary import Interval
 from trellis.protocols.parts.groups import SHARED
+from trellis.sim import AUTO
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -29,13 +30,13 @@ def length(scale: Scale) -> tuple[float, range]:
     return (10.0, range(10)) if scale == "paper" else (2.0, range(3))
 
 
-def rows(spark: SparkSession, scale: Scale) -> Rows:
+def rows(spark: SparkSession, scale: Scale, engine: str = AUTO) -> Rows:
     points = [point(shape, rate) for shape in SHAPES for rate in rates(scale)]
     points += [point(shape, rate, patient=False) for shape in SHAPES for rate in rates(scale) if rate >= 5000]
-    return on_spark(spark, points, *length(scale))
+    return on_spark(spark, points, *length(scale), engine)
 
 
-TABLE = Table("by-rate", rows)
+TABLE = Table("by-rate", rows, engines=True)
 
 
 def at(rows: Rows, shape: float, rate: int, value: str, rule: str = SHARED, desks: int = SITES) -> Interval | None:

@@ -24,6 +24,7 @@ from trellis.sim.fast import lines as out
 from trellis.sim.fast import sites
 from trellis.sim.fast.jit import compiled, inlined
 from trellis.sim.fast.memory import NONE, Block, Table, base, counter
+from trellis.sim.fast.sizes import size_of, size_of_all
 
 PACKETS = ["", "ASK", "STAMP", "CLIMB", "TOP"]
 ASK, STAMP, CLIMB, TOP = 1, 2, 3, 4
@@ -291,26 +292,6 @@ def enter(m: Block, q: int, topic: int, number: int) -> None:
     """One entry more."""
     m[q + MANY] += 1
     m[q + BYTES] += m[topic_at(m, topic) + NAMED] + size_of(number)
-
-
-@inlined
-def size_of(number: int) -> int:
-    """Bytes of a natural number as msgpack."""
-    if number < 1 << 7:
-        return 1
-    if number < 1 << 8:
-        return 2
-    if number < 1 << 16:
-        return 3
-    return 5 if number < 1 << 32 else 9
-
-
-@inlined
-def size_of_all(many: int) -> int:
-    """Bytes before the entries of an array as msgpack."""
-    if many < 1 << 4:
-        return 1
-    return 3 if many < 1 << 16 else 5
 
 
 @compiled
