@@ -37,3 +37,11 @@ def test_data_that_no_figure_needs_or_that_is_something_else_is_refused(refused,
     (other / "summary.json").write_text("[" * 100_000)
     assert "no ingest stands there" in refused("reproduce", "vitis", "--sessions", other, *out)
     assert not (tmp_path / "found").exists()
+
+
+def test_an_engine_that_there_is_not_or_that_makes_no_chosen_figure_is_refused(refused, tmp_path: Path) -> None:
+    out = ("--out", tmp_path / "found")
+    assert "there are auto, reference, fast" in refused("reproduce", "tno", "--engine", "quick", *out)
+    told = refused("reproduce", "tno", "--figure", "fig7", "--engine", "fast", *out)
+    assert "no chosen figure of tno lets it be chosen; leave it out" in told
+    assert not (tmp_path / "found").exists()

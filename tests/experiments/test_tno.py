@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from trellis.experiments import PAPERS, experiments_of, outcome, scale_of
+from trellis.experiments.experiment import Table, ran
+from trellis.experiments.reproduce import kept
 from trellis.experiments.tno import fig7, fig9, fig11, fig13, headers, overlap, rivals, stamping
 from trellis.protocols.parts.deltas import Restorer
 from trellis.protocols.parts.groups import ALONE, SHARED, WIDE
@@ -159,3 +162,19 @@ def test_the_page_is_whole_with_no_rows() -> None:
     page = reproduction("tno", "quick", outcomes)
     assert all(claim["claim"].replace("`", "") in page.replace("`", "") for claim in claims)
     assert not any(claim["held"] for claim in claims)
+
+
+def test_a_kept_table_is_made_anew_only_for_another_engine(tmp_path: Path) -> None:
+    made: list[str] = []
+
+    def rows(spark: Any, scale: str, engine: str) -> list[Any]:
+        made.append(engine)
+        return [{"run": "a", "settings": {}, "sent": {}, "engine": "reference" if engine == "auto" else engine}]
+
+    table = Table("some", rows, engines=True)
+    for engine in ("auto", "reference", "auto", "fast", "fast", "auto", "reference"):
+        kept(None, table, "quick", tmp_path / "some.json", {}, engine)  # type: ignore[arg-type]
+    assert made == ["auto", "fast", "reference"]
+    (found,) = kept(None, table, "quick", tmp_path / "some.json")  # type: ignore[arg-type]
+    experiment = fig7.EXPERIMENT._replace(tables=(table,))
+    assert ran(experiment, [found], "quick") == "1 rows (engine reference)"

@@ -39,6 +39,10 @@ def command(
     sessions: Annotated[
         Path | None, typer.Option(metavar="DIR", help="vitis: what `trellis ingest avt` wrote, for Figure 12.")
     ] = None,
+    engine: Annotated[
+        str,
+        typer.Option(help="tno: auto, reference or fast; both give the same rows, and the page says which it was."),
+    ] = "auto",
     master: Annotated[str | None, typer.Option(help="Spark master; else TRELLIS_SPARK_MASTER, else local[*].")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print what claims.json has.")] = False,
 ) -> int:
@@ -52,6 +56,7 @@ def command(
     chosen, size = experiments_of(paper, figure or ()), scale_of(scale)
     brought = {name: place for name, place in (("follows", follows), ("sessions", sessions)) if place is not None}
     check_data(paper, chosen, brought)
+    check_engine(paper, chosen, engine)
     from trellis.pipeline.session import chosen_master, session
 
     master = chosen_master(master)
@@ -69,6 +74,7 @@ def command(
             out_dir,
             lambda id, done, total: bar(done / total, f"{id}: {done} of {total} done"),
             brought,
+            engine,
         )
     claims = claims_json(paper, size, outcomes)
     put(out_dir / "claims.json", claims)
@@ -80,8 +86,8 @@ def command(
         return 0
     for outcome in outcomes:
         counts = tally(outcome.verdicts)
-        took = spent(outcome.took)
-        out.print(f"[bold]{outcome.experiment.title}[/]: {counts.held} of {counts.claims} held{took}", highlight=False)
+        told = f"{counts.held} of {counts.claims} held; {outcome.sizes}{spent(outcome.took)}"
+        out.print(f"[bold]{outcome.experiment.title}[/]: {told}", highlight=False)
         for verdict in outcome.verdicts:
             state = "held    " if verdict.held else "not run " if verdict.measured is None else "NOT held"
             ours = "-" if verdict.measured is None else f"{verdict.measured:.4g}"
@@ -101,6 +107,18 @@ def check_data(paper: str, chosen: Sequence[Experiment], brought: Mapping[str, P
         if name not in needed:
             raise PipelineError(f"--{name} {place}: no chosen figure of {paper} needs it; leave it out")
     check(brought)
+
+
+def check_engine(paper: str, chosen: Sequence[Experiment], engine: str) -> None:
+    from trellis.errors import UnsupportedByEngine
+    from trellis.sim import AUTO, ENGINES
+
+    if engine not in ENGINES:
+        raise UnsupportedByEngine(f"engine {engine!r}: no such engine; there are {', '.join(ENGINES)}")
+    if engine != AUTO and not any(table.engines for experiment in chosen for table in experiment.tables):
+        raise UnsupportedByEngine(
+            f"--engine {engine}: no chosen figure of {paper} lets it be chosen; leave it out, auto takes what there is"
+        )
 
 
 def prepare(directory: Path) -> None:

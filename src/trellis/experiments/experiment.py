@@ -21,6 +21,7 @@ class Table(NamedTuple):
     name: str
     rows: Callable[..., Rows]  # (spark, scale, a directory for each kind of data needed); as rows of a sweep
     needs: tuple[str, ...] = ()  # kinds of data: `experiments/data.py`
+    engines: bool = False  # whether it is given an `engine`, and each row says which one made it
 
 
 class Experiment(NamedTuple):
@@ -79,4 +80,6 @@ def ran(experiment: Experiment, rows: Rows, scale: Scale) -> str:
         f"{math.prod(map(len, grid.axes.values())) * max(1, len(grid.variants))} points x {grid.repetitions}"
         for grid in experiment.grids(scale)
     ]
-    return ", ".join([*grids, f"{len(rows)} rows"] if experiment.tables else grids)
+    engines = sorted({row["engine"] for row in rows if "engine" in row})
+    by = f" (engine {' and '.join(engines)})" if engines else ""
+    return ", ".join([*grids, f"{len(rows)} rows{by}"] if experiment.tables else grids)

@@ -24,6 +24,7 @@ from trellis.pipeline.code import fingerprint
 from trellis.pipeline.session import in_one_line
 from trellis.pipeline.sweep import sweep
 from trellis.scenario.grid import Grid, points
+from trellis.sim import AUTO
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -40,8 +41,9 @@ def reproduce(
     out: Path,
     progress: Progress,
     brought: Brought = NOTHING,
+    engine: str = AUTO,
 ) -> list[Outcome]:
-    """Every experiment, in order."""
+    """Every experiment, in order. The engine is for tables that both can make."""
     lacking = {experiment.id: missing(needs(experiment), brought) for experiment in experiments}
     possible = [experiment for experiment in experiments if not lacking[experiment.id]]
     grids = {grid.name: grid for experiment in possible for grid in experiment.grids(scale)}
@@ -62,7 +64,8 @@ def reproduce(
     def rows_of(figure: str, table: Table) -> Ran:
         if table.name not in made:
             progress(figure, sum(len(ran.rows) for ran in done.values()) + len(made), total)
-            rows, seconds = kept(spark, table, scale, out / SWEEPS / scale / f"{table.name}.json", brought)
+            place = out / SWEEPS / scale / f"{table.name}.json"
+            rows, seconds = kept(spark, table, scale, place, brought, engine)
             made[table.name] = Ran(rows, seconds, figure)
         return made[table.name]
 
@@ -97,20 +100,24 @@ class Made(msgspec.Struct, frozen=True):
 
 
 def kept(
-    spark: SparkSession, table: Table, scale: Scale, place: Path, brought: Brought = NOTHING
+    spark: SparkSession, table: Table, scale: Scale, place: Path, brought: Brought = NOTHING, engine: str = AUTO
 ) -> tuple[Rows, float]:
-    """The rows of a table and the seconds it took, from its file if this code wrote it from this data."""
+    """The rows of a table and the seconds it took, from its file if this code wrote it from this data, on the engine
+    that was asked for.
+    """
     code = fingerprint("pipeline", "experiments")
     data = {name: digest(brought[name]) for name in table.needs}
     try:
         before = msgspec.json.decode(place.read_bytes(), type=Made)
-        if (before.code, before.data) == (code, data):
+        made_so = not table.engines or engine == AUTO or {row["engine"] for row in before.rows} == {engine}
+        if (before.code, before.data) == (code, data) and made_so:
             return before.rows, before.seconds
     except (OSError, msgspec.MsgspecError, UnicodeError):  # there is none, or not a whole one
         pass
     began = time.perf_counter()
     with in_one_line(f"table {table.name}"):
-        rows = table.rows(spark, scale, *(brought[name] for name in table.needs))
+        chosen = {"engine": engine} if table.engines else {}
+        rows = table.rows(spark, scale, *(brought[name] for name in table.needs), **chosen)
         told = msgspec.json.encode(Made(code, rows, data, time.perf_counter() - began))
     place.parent.mkdir(parents=True, exist_ok=True)
     aside = place.with_name(f".{place.name}")

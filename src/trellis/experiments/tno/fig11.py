@@ -13,15 +13,16 @@ from trellis.experiments.experiment import Experiment, Scale, Table
 from trellis.experiments.rows import Rows, average, pick
 from trellis.experiments.tno.stamping import SHAPE, SHAPES, SITES, on_spark, point
 from trellis.metrics.summary import Interval
+from trellis.sim import AUTO
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 
-def rows(spark: SparkSession, scale: Scale) -> Rows:
+def rows(spark: SparkSession, scale: Scale, engine: str = AUTO) -> Rows:
     """At a rate at which no server is busy: shares do not depend on it, but on who subscribes to what."""
     points = [point(shape, 1000) for shape in SHAPES]
-    return on_spark(spark, points, *((4.0, range(40)) if scale == "paper" else (1.0, range(8))))
+    return on_spark(spark, points, *((4.0, range(40)) if scale == "paper" else (1.0, range(8))), engine)
 
 
 def share(rows: Rows, shape: float, site: int) -> Interval | None:
@@ -84,5 +85,5 @@ EXPERIMENT = Experiment(
         ),
     ],
     charts=charts,
-    tables=(Table("by-site", rows),),
+    tables=(Table("by-site", rows, engines=True),),
 )

@@ -5,15 +5,18 @@ Source:   ours, in the setting of TNO Figure 7 at 10 topics a client; the paper 
 
 from __future__ import annotations
 
+import importlib.util
 import zlib
 from bisect import bisect_right
-from collections.abc import Callable
-from itertools import accumulate
+from collections.abc import Callable, Iterator
+from itertools import accumulate, pairwise
 from typing import TYPE_CHECKING
 
 import msgspec
+import numpy as np
 
 from trellis import draw
+from trellis.errors import UnsupportedByEngine
 from trellis.experiments.chart import Chart, Series
 from trellis.experiments.claim import Claim
 from trellis.experiments.experiment import Experiment, Scale, Table
@@ -23,6 +26,8 @@ from trellis.experiments.tno.stamping import SHAPE, SHAPES, TOPICS
 from trellis.metrics.summary import Interval
 from trellis.protocols.parts.deltas import Restorer, Shortener, only
 from trellis.protocols.parts.groups import SHARED, Groups
+from trellis.sim import AUTO, ENGINES, FAST, REFERENCE
+from trellis.sim.fast import INSTEAD
 from trellis.words import Stamp
 
 if TYPE_CHECKING:
@@ -32,6 +37,7 @@ EACH_CLIENT = 10
 LINK, EVENTS = "link", "events"
 CLIENT, TRUNK = "client", "trunk"
 PLAIN, ZLIB, DELTAS, WANTED = "plain", "zlib", "deltas", "deltas, wanted"
+LARGE = 10_000  # events times links from which on the compiled form is worth loading the compiler
 BEFORE = 1_000_000  # events published before the first that is measured: numbers have the bytes of a system that runs
 
 
@@ -50,9 +56,12 @@ class Wire:
         self.carried += 1
         self.entries += len(stamp)
         self.bytes[PLAIN] += len(plain)
-        self.bytes[ZLIB] += len(self.stream.compress(plain)) + len(self.stream.flush(zlib.Z_SYNC_FLUSH))
+        self.squeeze(plain)
         self.bytes[DELTAS] += self.over(self.whole, self.other_whole, topic, stamp)
         self.bytes[WANTED] += self.over(self.part, self.other_part, topic, only(stamp, self.wanted))
+
+    def squeeze(self, plain: bytes | memoryview) -> None:
+        self.bytes[ZLIB] += len(self.stream.compress(plain)) + len(self.stream.flush(zlib.Z_SYNC_FLUSH))
 
     def over(self, here: Shortener, there: Restorer, topic: str, stamp: Stamp) -> int:
         sent = here.shorten(topic, stamp)
@@ -61,8 +70,11 @@ class Wire:
         return len(sent)
 
 
-def rows_of(shape: float, kind: str, events: tuple[int, ...], links: int) -> Rows:
-    """Events one after the other, numbered at one place; links know nothing at first. One row after each count."""
+def rows_of(shape: float, kind: str, events: tuple[int, ...], links: int, engine: str = AUTO) -> Rows:
+    """Events one after the other, numbered at one place; links know nothing at first. One row after each count.
+
+    Both engines give the same rows, but for their cell `engine`.
+    """
     weights = draw.zipf_weights(TOPICS, 1 + shape)
     names = [f"t{rank}" for rank in range(TOPICS)]
     interests = [
@@ -76,20 +88,64 @@ def rows_of(shape: float, kind: str, events: tuple[int, ...], links: int) -> Row
     sorted_groups = {name: sorted(groups.of(name)) for name in names}
     upto = list(accumulate(weights))
     numbers = {name: BEFORE * weight // upto[-1] for name, weight in zip(names, weights, strict=True)}
-    found = []
-    for event in range(events[-1]):
-        topic = names[bisect_right(upto, draw.draw(0, draw.TOPIC, event) % upto[-1])]
+    topics_of = [names[bisect_right(upto, draw.draw(0, draw.TOPIC, n) % upto[-1])] for n in range(events[-1])]
+    found, engine = [], engine_for(engine, len(wires) * events[-1])
+    carry = carry_compiled if engine == FAST else carry_all
+    for count in carry(wires, sorted_groups, numbers, topics_of, events):
+        row = row_of({SHAPE: shape, LINK: kind, EVENTS: count}, wires)
+        found.append(row | {"topics": sum(map(len, sorted_groups.values())) / TOPICS, "engine": engine})
+    return found
+
+
+def engine_for(engine: str, carried: int) -> str:
+    """Which one is meant; for so many events times links, if that is to be decided here."""
+    if engine not in ENGINES:
+        raise UnsupportedByEngine(f"engine {engine!r}: no such engine; there are {', '.join(ENGINES)}")
+    here = importlib.util.find_spec("numba") is not None
+    if engine == FAST and not here:
+        raise UnsupportedByEngine(f"Numba is not installed: pip install 'trellis[fast]', or {INSTEAD}")
+    if engine == AUTO:
+        return FAST if here and carried >= LARGE else REFERENCE
+    return engine
+
+
+def carry_all(
+    wires: list[Wire], groups: dict[str, list[str]], numbers: dict[str, int], events: list[str], counts: tuple[int, ...]
+) -> Iterator[int]:
+    """Events on these topics; stops after each count."""
+    for event, topic in enumerate(events):
         numbers[topic] += 1
         hearing = [wire for wire in wires if topic in wire.wanted]
         if hearing:
-            stamp = tuple((name, numbers[name]) for name in sorted_groups[topic])
+            stamp = tuple((name, numbers[name]) for name in groups[topic])
             plain = msgspec.msgpack.encode(stamp)
             for wire in hearing:
                 wire.carry(topic, stamp, plain)
-        if event + 1 in events:
-            row = row_of({SHAPE: shape, LINK: kind, EVENTS: event + 1}, wires)
-            found.append(row | {"topics": sum(map(len, sorted_groups.values())) / TOPICS})
-    return found
+        if event + 1 in counts:
+            yield event + 1
+
+
+def carry_compiled(
+    wires: list[Wire], groups: dict[str, list[str]], numbers: dict[str, int], events: list[str], counts: tuple[int, ...]
+) -> Iterator[int]:
+    """The same, compiled but for the streams of zlib: they are what they are."""
+    from trellis.sim.fast import headers as links  # it needs Numba
+
+    names = sorted(groups)
+    code = {name: n for n, name in enumerate(names)}
+    wanted = np.array([[name in wire.wanted for name in names] for wire in wires], np.int64)
+    kernel = links.Links(names, [[code[name] for name in groups[topic]] for topic in names], wanted)
+    now, told = np.array([numbers[name] for name in names], np.int64), np.array([code[topic] for topic in events])
+    hearing = [[wire for wire, wants in zip(wires, column, strict=True) if wants] for column in wanted.T]
+    stops = sorted({*range(0, len(events), links.AT_ONCE), *counts})
+    for start, stop in pairwise(stops):
+        for topic, plain in zip(told[start:stop].tolist(), kernel.carry(told[start:stop], now), strict=True):
+            for wire in hearing[topic]:
+                wire.squeeze(plain)
+        if stop in counts:
+            for wire, tally in zip(wires, kernel.tally.tolist(), strict=True):
+                wire.carried, wire.entries, wire.bytes[PLAIN], wire.bytes[DELTAS], wire.bytes[WANTED] = tally
+            yield stop
 
 
 def row_of(settings: Row, wires: list[Wire]) -> Row:
@@ -105,9 +161,9 @@ def row_of(settings: Row, wires: list[Wire]) -> Row:
     }
 
 
-def rows(spark: SparkSession, scale: Scale) -> Rows:
+def rows(spark: SparkSession, scale: Scale, engine: str = AUTO) -> Rows:
     counts, links = ((1000, 10_000, 100_000), 100) if scale == "paper" else ((1000, 10_000), 4)
-    work = [(shape, kind, counts, links) for kind in (CLIENT, TRUNK) for shape in reversed(SHAPES)]
+    work = [(shape, kind, counts, links, engine) for kind in (CLIENT, TRUNK) for shape in reversed(SHAPES)]
     return list(spark.sparkContext.parallelize(work, len(work)).flatMap(lambda each: rows_of(*each)).collect())
 
 
@@ -163,8 +219,8 @@ EXPERIMENT = Experiment(
     about="Events are published by the law of Figure 7 and carry their timestamps over links: to clients (a sample of "
     "the 10,000, each with a link that brings its ten topics), or over one link that carries everything. `plain` is "
     "the timestamp as msgpack; `deltas` are the entries that changed since the last event of that topic on that link "
-    "(src/trellis/protocols/parts/deltas.py; every one is decoded and compared); `deltas, wanted` also leave out "
-    "topics to which nobody at the other end subscribes. A million events went before, so that "
+    "(src/trellis/protocols/parts/deltas.py; the reference decodes and compares every one); `deltas, wanted` also "
+    "leave out topics to which nobody at the other end subscribes. A million events went before, so that "
     "numbers have the length of a running system; links begin without knowledge. The wanted factor of 10 is ours.",
     grids=lambda scale: [],
     claims=[
@@ -181,5 +237,5 @@ EXPERIMENT = Experiment(
         for way in ((DELTAS, WANTED) if link == CLIENT else (DELTAS,))
     ],
     charts=charts,
-    tables=(Table("headers", rows),),
+    tables=(Table("headers", rows, engines=True),),
 )

@@ -17,6 +17,7 @@ from trellis.experiments.tno.stamping import LONG, RATE, SHAPES, SHORT, on_spark
 from trellis.metrics.summary import Interval
 from trellis.protocols.parts.groups import ALONE
 from trellis.scenario.grid import Grid
+from trellis.sim import AUTO
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -40,12 +41,12 @@ def grids(scale: Scale) -> list[Grid]:
     return [Grid(name="inversions", scenario=base, axes={ORDERING: ["total", "per-topic"]}, repetitions=runs)]
 
 
-def rows(spark: SparkSession, scale: Scale) -> Rows:
+def rows(spark: SparkSession, scale: Scale, engine: str = AUTO) -> Rows:
     """The central one has the same groups: at one desk they cost no way."""
     some = [rate for rate in rates(scale) if scale == "paper" or rate != 2500]
     others = [options for options in RIVALS.values() if options]
     points = [point(shape, rate, **options) for options in others for shape in SHAPES for rate in some]
-    return on_spark(spark, points, *length(scale))
+    return on_spark(spark, points, *length(scale), engine)
 
 
 def gain(rows: Rows, shape: float) -> Interval | None:
@@ -99,5 +100,5 @@ EXPERIMENT = Experiment(
         ),
     ],
     charts=charts,
-    tables=(BY_RATE, Table("rivals", rows)),
+    tables=(BY_RATE, Table("rivals", rows, engines=True)),
 )

@@ -17,12 +17,14 @@ each waited 250 ms. So a client is patient, and those that are not are shown bes
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import msgspec
 import numpy as np
+import numpy.typing as npt
 
 from trellis.effects import Effect, Send
+from trellis.errors import UnsupportedByEngine
 from trellis.events import Event, Standing
 from trellis.experiments.rows import Row, Rows
 from trellis.machine import Machine, Place
@@ -35,12 +37,15 @@ from trellis.protocols.stack import Stack
 from trellis.scenario import from_mapping
 from trellis.scenario.load import check
 from trellis.scenario.model import Scenario
-from trellis.sim import run
+from trellis.sim import AUTO, ENGINES, FAST, REFERENCE, Run, run
+from trellis.sim.fast.desks import covers, is_worth_it
 from trellis.trace import Trace
 from trellis.words import Message, NodeId, Packet, Time, Topic
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+
+Numbers = npt.NDArray[np.int64]
 
 SITES, TOPICS, CLIENTS = 5, 1000, 1000
 SERVICE = 1000  # microseconds
@@ -133,42 +138,94 @@ def scenario(point: Row, seconds: float, seed: int) -> Scenario:
     return found
 
 
-def measured(point: Row, seconds: float, seed: int) -> Row:
-    """Run one point. Everything is taken over the second half of the run: what was asked for before fills the links."""
-    asked, servers = scenario(point, seconds, seed), []
+def measured(point: Row, seconds: float, seed: int, engine: str = AUTO) -> Row:
+    """Run one point. Everything is taken over the second half of the run: what was asked for before fills the links.
 
-    def build(place: Place) -> Machine:
-        options = asked.stack.options()
-        ordering = RULES[point[RULE]](place, **{**Total.options, **options})
-        made = (Metered if place.me < SITES else Client)(ordering, Nowhere(place))
-        if isinstance(made, Metered):
-            servers.append(made)
-        return made
-
-    found = run(asked, build=build)
+    Both engines give the same row, but for its cell `engine`.
+    """
+    asked = scenario(point, seconds, seed)
+    found = stamped(asked, point[RULE], engine)
     half = round(seconds * SECOND) // 2
-    latencies, entries = waits(found.trace, half)
-    out = [server.bytes["forwarded"] for server in servers]
-    handled = [server.bytes["forwarded"] + server.bytes["answered"] for server in servers]
+    late = found.stamped_at >= half
+    latencies, entries = (found.stamped_at - found.asked_at)[late], found.entries[late]
+    handled = [up + down for up, down in zip(found.forwarded, found.answered, strict=True)]
     return {
         "run": f"{asked.fingerprint()} {point[RULE]}",
         "settings": point | {THOUSANDS: point[EACH] * CLIENTS // 1000, "seed": seed},
-        "sent": packets(found.trace),
+        "sent": found.sent,
         "latency": float(latencies.mean()) / 1000 if len(latencies) else None,
         "slowest": float(np.quantile(latencies, 0.99)) / 1000 if len(latencies) else None,
         "throughput": len(latencies) * SECOND / (round(seconds * SECOND) - half),
         "entries": float(entries.mean()) if len(entries) else None,
-        "outgoing": [100 * up / max(1, all_) for up, all_ in zip(out, handled, strict=True)],
-        "returned": sum(server.bytes["returned"] for server in servers),
+        "outgoing": [100 * up / max(1, all_) for up, all_ in zip(found.forwarded, handled, strict=True)],
+        "returned": sum(found.returned),
+        "engine": found.engine,
     }
 
 
-def waits(trace: Trace, since: Time) -> tuple[Any, Any]:
-    """Of the timestamps that came after a time: from the request to the answer, and how many entries."""
+class Found(NamedTuple):
+    """What a run is measured by, whichever engine made it."""
+
+    asked_at: Numbers  # of each message that has its timestamp, in their order
+    stamped_at: Numbers
+    entries: Numbers
+    sent: dict[str, int]  # packets by kind
+    forwarded: list[int]  # per server: bytes of timestamps to other desks
+    answered: list[int]  # to whoever asked
+    returned: list[int]  # back to their home
+    engine: str
+
+
+def stamped(asked: Scenario, rule: str, engine: str = AUTO) -> Found:
+    """Run a scenario up to the timestamps. `auto` takes the compiled engine for a large run that it has a twin for."""
+    if engine not in ENGINES:
+        raise UnsupportedByEngine(f"engine {engine!r}: no such engine; there are {', '.join(ENGINES)}")
+    if engine == FAST or (engine == AUTO and is_for_the_compiled(asked, rule)):
+        covers(asked, rule)
+        from trellis.sim.fast.sequencing import Sequencing  # it needs Numba
+
+        compiled = Sequencing(asked, rule)
+        compiled.run()
+        return Found(*compiled.found(), FAST)
+    return found_of(*by_machines(asked, rule))
+
+
+def is_for_the_compiled(asked: Scenario, rule: str) -> bool:
+    try:
+        covers(asked, rule)
+    except UnsupportedByEngine:
+        return False
+    return is_worth_it(asked)
+
+
+def by_machines(asked: Scenario, rule: str) -> tuple[Run, list[Metered]]:
+    """The run, and its servers."""
+    servers: list[Metered] = []
+    first = getattr(asked.subscriptions, "clients", 0)
+
+    def build(place: Place) -> Machine:
+        ordering = RULES[rule](place, **{**Total.options, **asked.stack.options()})
+        made = (Metered if place.me < first else Client)(ordering, Nowhere(place))
+        if isinstance(made, Metered):
+            servers.append(made)
+        return made
+
+    return run(asked, build=build), servers
+
+
+def found_of(run: Run, servers: list[Metered]) -> Found:
+    up, down, home = ([server.bytes[kind] for server in servers] for kind in Metered.KINDS.values())
+    return Found(*waits(run.trace), packets(run.trace), up, down, home, REFERENCE)
+
+
+def waits(trace: Trace) -> tuple[Numbers, Numbers, Numbers]:
+    """Of the timestamps: when they were asked for, when they came, and how many entries they have."""
     begun = {(row.source, row.topic, row.seq): row.at for row in trace.of_kind("publish").rows()}
-    done = [row for row in trace.of_kind("spread").rows() if row.at >= since]
-    took = [row.at - begun[row.source, row.topic, row.seq] for row in done]
-    return np.array(took), np.array([row.barrier for row in done])
+    done = list(trace.of_kind("spread").rows())
+    asked_at = [begun[row.source, row.topic, row.seq] for row in done]
+    cells = (asked_at, [row.at for row in done], [row.barrier for row in done])
+    first, second, third = (np.array(each, np.int64) for each in cells)
+    return first, second, third
 
 
 def packets(trace: Trace) -> dict[str, int]:
@@ -176,10 +233,11 @@ def packets(trace: Trace) -> dict[str, int]:
     return {names[code]: int(count) for code, count in zip(*np.unique(codes, return_counts=True), strict=True)}
 
 
-def on_spark(spark: SparkSession, points: Sequence[Row], seconds: float, seeds: Sequence[int]) -> Rows:
+def on_spark(
+    spark: SparkSession, points: Sequence[Row], seconds: float, seeds: Sequence[int], engine: str = AUTO
+) -> Rows:
     """Every point with every seed, each whole in one task, the dearest first."""
     work = [(point, seed) for point in points for seed in seeds]
     work.sort(key=lambda each: -each[0][RATE] * each[0][EACH])
-    return list(
-        spark.sparkContext.parallelize(work, len(work)).map(lambda each: measured(each[0], seconds, each[1])).collect()
-    )
+    tasks = spark.sparkContext.parallelize(work, len(work))
+    return list(tasks.map(lambda each: measured(each[0], seconds, each[1], engine)).collect())
