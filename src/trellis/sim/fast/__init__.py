@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from trellis.errors import UnsupportedByEngine
 from trellis.protocols import needs_fifo_links
 from trellis.protocols.parts.hierarchy import in_tree
-from trellis.scenario.model import Faults, Matrix, Queue, Random, Scenario
+from trellis.scenario.load import somebody_moves
+from trellis.scenario.model import Cycles, Faults, Matrix, Network, Queue, Random, Scenario
 from trellis.scenario.plan import Plan
 
 if TYPE_CHECKING:
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
 INSTEAD = "use engine='reference'"
 CELLS_MAX = 1 << 29  # numbers of a run's memory before anything happens: 4 GiB
 LARGE = 1 << 17  # actions times nodes from which on a run is worth loading the compiler
+ONE_OF_MANY = 1 << 8  # the same of runs that experiments make by the thousand, one small run after the other
+LEVELS_MAX = 60  # groups one above the other
 
 
 class Twin(NamedTuple):
@@ -33,6 +36,8 @@ class Twin(NamedTuple):
     orders: tuple[str, ...]
     load: Callable[[], type[Whole]]
     refuses: Callable[[Scenario], str] = lambda _: ""  # what of a scenario it does not know
+    networks: tuple[type[Network], ...] = (Queue, Random, Matrix)
+    large: int = LARGE
 
 
 def printed() -> type[Whole]:
@@ -59,6 +64,30 @@ def repaired() -> type[Whole]:
     return Repaired
 
 
+def printed_damulticast() -> type[Whole]:
+    from trellis.sim.fast.gossiping import Printed
+
+    return Printed
+
+
+def gossip_broadcast() -> type[Whole]:
+    from trellis.sim.fast.gossiping import Broadcast
+
+    return Broadcast
+
+
+def gossip_multicast() -> type[Whole]:
+    from trellis.sim.fast.gossiping import Multicast
+
+    return Multicast
+
+
+def gossip_hierarchical() -> type[Whole]:
+    from trellis.sim.fast.gossiping import Hierarchical
+
+    return Hierarchical
+
+
 def subtopics_or_repair(scenario: Scenario) -> str:
     """Where topics include each other, or what is missed is brought again."""
     if any(in_tree(topic) for topic in scenario.topic_names()):
@@ -66,11 +95,28 @@ def subtopics_or_repair(scenario: Scenario) -> str:
     return "stack.repair" if scenario.stack.options().get("repair") else ""
 
 
+def moves_or_many_levels(scenario: Scenario) -> str:
+    """Where nodes join or leave, or topics have more others above them than a message has bits."""
+    if somebody_moves(scenario.subscriptions):
+        return "joining and leaving"
+    joints = any(about.supers for about in scenario.special_topics().values())
+    many = joints and len(scenario.topic_names()) > LEVELS_MAX
+    return f"topics.supers among more than {LEVELS_MAX} topics" if many else ""
+
+
+def for_gossip(load: Callable[[], type[Whole]]) -> Twin:
+    return Twin(("unordered",), load, moves_or_many_levels, (Queue, Random, Matrix, Cycles), ONE_OF_MANY)
+
+
 TWINS = {
     "vcube-printed": Twin(("causal", "unordered"), printed),
     "single-root": Twin(("causal", "unordered"), single_root),
     "brokers": Twin(("causal", "unordered"), brokers),
     "vcube": Twin(("causal", "unordered"), repaired, subtopics_or_repair),
+    "damulticast-printed": for_gossip(printed_damulticast),
+    "gossip-broadcast": for_gossip(gossip_broadcast),
+    "gossip-multicast": for_gossip(gossip_multicast),
+    "gossip-hierarchical": for_gossip(gossip_hierarchical),
 }
 
 
@@ -84,9 +130,10 @@ def covers(scenario: Scenario) -> None:
         raise UnsupportedByEngine(f"{stack.ordering!r} over {stack.overlay!r} has no compiled twin; {INSTEAD}")
     if unknown := twin.refuses(scenario):
         raise UnsupportedByEngine(f"{unknown} over {stack.overlay!r} has no compiled twin; {INSTEAD}")
-    if isinstance(scenario.faults, Faults):
+    rounds = isinstance(scenario.network, Cycles) and Cycles in twin.networks
+    if isinstance(scenario.faults, Faults) and (scenario.faults.events or not rounds):
         raise UnsupportedByEngine(f"faults have no compiled twin; {INSTEAD}")
-    if not isinstance(scenario.network, Queue | Random | Matrix):
+    if not isinstance(scenario.network, twin.networks):
         kind = type(scenario.network).__struct_config__.tag
         raise UnsupportedByEngine(f"network {kind!r} has no compiled twin; {INSTEAD}")
     if needs_fifo_links(stack.overlay, stack.ordering) and not getattr(scenario.network, "fifo", True):
@@ -105,4 +152,4 @@ def covers(scenario: Scenario) -> None:
 
 def is_worth_it(scenario: Scenario, plan: Plan) -> bool:
     """Whether a run is so large that loading the compiler pays; both engines give the same rows."""
-    return len(plan.actions) * scenario.nodes.count >= LARGE
+    return len(plan.actions) * scenario.nodes.count >= TWINS[scenario.stack.overlay].large

@@ -16,8 +16,9 @@ from trellis.trace.table import LINE, Trace, one_by_one, table
 from trellis.words import MessageId, Topic
 
 KINDS = ["send", "receive", "publish", "spread", "deliver", "settle", "confirm", "subscribe", "unsubscribe"]
-KINDS += ["refuse", "skip"]
-SEND, RECEIVE, PUBLISH, SPREAD, DELIVER, SETTLE, CONFIRM, SUBSCRIBE, UNSUBSCRIBE, REFUSE, SKIP = range(len(KINDS))
+KINDS += ["refuse", "skip", "inherit", "crash"]
+SEND, RECEIVE, PUBLISH, SPREAD, DELIVER, SETTLE, CONFIRM, SUBSCRIBE, UNSUBSCRIBE, REFUSE, SKIP = range(11)
+INHERIT, CRASH = 11, 12
 
 # A block of rows begins with how many there are, and whether any are kept at all.
 ROWS, KEPT, HEADER = 0, 1, 2
@@ -54,6 +55,21 @@ def write(
         rows[r + AT], rows[r + WAIT], rows[r + ID] = at, wait, id
         rows[r + WHAT] = kind | (packet << PACKET_SHIFT) | (node << NODE_SHIFT) | ((peer + 1) << PEER_SHIFT)
         rows[r + MANY] = (batch << BATCH_SHIFT) | barrier
+
+
+def write_all(rows: Block, kind: int, nodes: Block, topics: int, topic: int) -> Block:
+    """One row at time 0 for the application of each of these nodes, from outside of kernels; in a longer block if this
+    one has no room.
+    """
+    while not has_room(rows, len(nodes)):
+        rows = grown(rows)
+    if rows[KEPT]:
+        first = HEADER + int(rows[ROWS]) * WIDTH
+        new = rows[first : first + len(nodes) * WIDTH].reshape(-1, WIDTH)
+        new[:, WHAT] = kind | (nodes << NODE_SHIFT)
+        new[:, ID] = -1 - (nodes * topics + topic)  # as `own` has it
+        rows[ROWS] += len(nodes)
+    return rows
 
 
 @inlined
