@@ -10,12 +10,17 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from trellis import draw
 from trellis.errors import UnsupportedByEngine
+from trellis.protocols import FIXED
+from trellis.protocols.parts.company import fanout_of
 from trellis.scenario.load import from_mapping
 from trellis.scenario.model import Random
+from trellis.scenario.path import one_event
 from trellis.sim import run
-from trellis.sim.fast import TWINS, code, covers, rooted, vcube
+from trellis.sim.fast import TWINS, code, covers, gossip, rooted, vcube
 from trellis.sim.fast import vcube_printed as kernel
+from trellis.sim.fast.gossiping import NUMBERS, fanouts, first_without
 from trellis.swarm.twins import Comparison, compare, first_difference, scenario_of
 
 STACKS = [(overlay, ordering) for overlay, twin in TWINS.items() for ordering in twin.orders]
@@ -24,6 +29,8 @@ SCENARIOS = 100
 
 STACK = {"overlay": "vcube-printed", "ordering": "causal"}
 VCUBE = {"overlay": "vcube", "ordering": "causal"}
+GOSSIP = {"overlay": "damulticast-printed", "ordering": "unordered"}
+CRASH = {"kind": "crash", "at": 3, "node": 1}
 
 
 def scenario(nodes: int = 24, **more):
@@ -120,6 +127,34 @@ BROKEN = {
         "single-root",
         "import trellis.sim.fast.barriers as barriers\nbarriers.log = lambda *_: None\n",
     ),
+    "who was drawn for another is taken for drawn": (
+        "gossip-broadcast",
+        "import trellis.sim.fast.gossip as kernel\n"
+        "plain = kernel.few\n"
+        "def forgetful(m, g, count, but, word):\n"
+        "    found = plain(m, g, count, but, word)\n"
+        "    m[kernel.STAMP] -= 1\n"
+        "    return found\n"
+        "kernel.few = forgetful\n",
+    ),
+    "everybody tells the group above": (
+        "damulticast-printed",
+        "import trellis.sim.fast.gossiping as whole\nwhole.first_without = lambda size, few: whole.NUMBERS\n",
+    ),
+    "a packet that is not lost has the number by which that was drawn": (
+        "gossip-multicast",
+        "import trellis.sim.fast.gossip as kernel\n"
+        "plain = kernel.is_lost\n"
+        "def lost(m, me, to):\n"
+        "    found = plain(m, me, to)\n"
+        "    m[m[kernel.net.AT_OUTGOING] + me * kernel.net.QUEUE + kernel.net.SENT] -= not found\n"
+        "    return found\n"
+        "kernel.is_lost = lost\n",
+    ),
+    "nobody speaks for its group": (
+        "gossip-hierarchical",
+        "import trellis.sim.fast.gossip as kernel\nkernel.tell_others = lambda *_: None\n",
+    ),
 }
 
 
@@ -130,7 +165,7 @@ def test_a_kernel_that_forgets_a_rule_is_noticed(overlay: str, breaks: str) -> N
     program = (
         f"{breaks}"
         "from trellis.swarm.twins import Comparison\n"
-        f"tried = Comparison('{overlay}', 'causal')\n"
+        f"tried = Comparison('{overlay}', '{TWINS[overlay].orders[0]}')\n"
         f"tried.go({seeds.start}, {len(seeds)})\n"
         "print(len(tried.differences), tried.differences[0].says)\n"
     )
@@ -161,6 +196,39 @@ def test_auto_takes_the_compiled_engine_for_large_runs_that_it_has_a_twin_for() 
     assert run(scenario(400), build=None, engine="reference").trace.digest() == large.trace.digest()
 
 
+def test_auto_takes_it_for_each_run_of_those_that_come_by_the_thousand() -> None:
+    """The settings of daMulticast's figures: one event among at least 300 nodes."""
+    assert run(one_event((100, 100, 100), 5, GOSSIP, 0.15)).engine == "fast"
+    assert run(one_event((20, 20, 20), 5, GOSSIP, 0.15)).engine == "reference"
+
+
+@pytest.mark.parametrize("overlay", FIXED)
+def test_the_settings_of_the_figures_have_the_same_rows(overlay: str) -> None:
+    for loss, dead, group in [(0.15, 0.0, 0), (0.15, 0.3, 0), (0.575, 0.0, 1), (0.0, 0.5, -1)]:
+        assert compare(one_event((300, 60, 5), 11, GOSSIP | {"overlay": overlay}, loss, dead, group))[0] == ""
+
+
+def near(number: int) -> list[int]:
+    return [n for n in (0, 1, *range(number - 3, number + 3), NUMBERS - 1) if 0 <= n < NUMBERS]
+
+
+@pytest.mark.parametrize(
+    ("size", "c"), [(1, 0), (1, 7), (2, 0), (3, 1), (10, 5), (1000, 5), (100, 10_000), (7, 1 << 40)]
+)
+def test_how_many_a_process_knows_goes_up_at_the_number_that_was_found(size: int, c: int) -> None:
+    """The kernel compares whole numbers where the machine adds floats."""
+    least, more_from = fanouts(size, c)
+    for number in near(more_from):
+        assert fanout_of(size, c, draw.unit(number << 11)) == least + (number >= more_from)
+
+
+@pytest.mark.parametrize(("size", "few"), [(1, 1), (3, 1), (10, 5), (1000, 5), (999, 7), (5, 9)])
+def test_who_is_one_of_the_few_ends_at_the_number_that_was_found(size: int, few: int) -> None:
+    after = first_without(size, few)
+    for number in near(after):
+        assert (draw.unit(number << 11) * size < few) == (number < after)
+
+
 @pytest.mark.parametrize(
     ("more", "why"),
     [
@@ -176,6 +244,25 @@ def test_auto_takes_the_compiled_engine_for_large_runs_that_it_has_a_twin_for() 
             "network 'sites' has no compiled twin",
         ),
         ({"stack": {"overlay": "brokers", "ordering": "fifo"}}, "'fifo' over 'brokers' has no compiled twin"),
+        ({"network": {"kind": "cycles"}}, "network 'cycles' has no compiled twin"),
+        ({"network": {"kind": "cycles"}, "faults": {"stillborn": 0.5}}, "faults have no compiled twin"),
+        (
+            {"stack": GOSSIP, "network": {"kind": "cycles"}, "faults": {"events": [CRASH]}},
+            "faults have no compiled twin",
+        ),
+        ({"stack": GOSSIP, "faults": {}}, "faults have no compiled twin"),
+        (
+            {"stack": GOSSIP, "subscriptions": {"kind": "fraction", "fraction": 1.0, "announce": True}},
+            "joining and leaving over 'damulticast-printed' has no compiled twin",
+        ),
+        (
+            {
+                "stack": GOSSIP,
+                "subscriptions": {"kind": "explicit", "members": {f".t{n}": [0] for n in range(61)}},
+                "topics": {".t1": {"supers": [".t2"]}},
+            },
+            "topics.supers among more than 60 topics over 'damulticast-printed' has no compiled twin",
+        ),
     ],
 )
 def test_what_has_no_twin_is_refused_by_name(more, why: str) -> None:
@@ -193,7 +280,8 @@ def test_links_that_overtake_are_refused() -> None:
 @pytest.mark.parametrize("overlay", TWINS)
 def test_tables_get_more_room_as_they_need_it(overlay: str) -> None:
     """Many messages at once wait in their publisher's queue, and more rows than there was room for at first."""
-    crowd = scenario(64, stack=STACK | {"overlay": overlay}, workload={"kind": "at-once", "messages": 300})
+    stack = {"overlay": overlay, "ordering": TWINS[overlay].orders[0]}
+    crowd = scenario(64, stack=stack, workload={"kind": "at-once", "messages": 300})
     assert compare(crowd)[0] == ""
 
 
@@ -295,6 +383,15 @@ LAYERED = {  # the first digits
     ("vcube", "unordered", 3): "178bd192c1d8ccd7",
     ("vcube", "unordered", 4): "e19191e95918743c",
     ("vcube", "unordered", 5): "6aa0644274699336",
+    ("damulticast-printed", "unordered", 0): "6304a86d1f74fc50",
+    ("damulticast-printed", "unordered", 2): "3b3cc139f8787a58",
+    ("damulticast-printed", "unordered", 3): "5c2d4abae0766438",
+    ("gossip-broadcast", "unordered", 2): "f0700c7703779e17",
+    ("gossip-broadcast", "unordered", 5): "35e957b48986ffe9",
+    ("gossip-multicast", "unordered", 2): "75fe29165e8f07d2",
+    ("gossip-multicast", "unordered", 5): "70adb4f3a7494ef6",
+    ("gossip-hierarchical", "unordered", 0): "b4f844ab8238dea1",
+    ("gossip-hierarchical", "unordered", 5): "cbcec4509d6a7a28",
 }
 
 
@@ -314,10 +411,12 @@ def test_digests_of_overlays_below_an_order_are_what_they_were(overlay: str, ord
 def test_names_of_packets_are_those_of_the_machine() -> None:
     from trellis.protocols.overlays import vcube_packets
     from trellis.protocols.overlays import vcube_printed as machine
+    from trellis.protocols.overlays.gossip import Gossip
     from trellis.protocols.parts import relay
 
     assert kernel.PACKETS[1:] == [machine.SUB, machine.UNS, machine.PUB, machine.ACK]
     packets = (relay.Root, relay.Pub, relay.Sub, relay.Welcome, relay.Uns)
     assert rooted.PACKETS[1:] == [packet.kind for packet in packets]
+    assert gossip.PACKETS[1:] == [Gossip.kind]
     of = vcube_packets
     assert vcube.PACKETS[1:] == [packet.kind for packet in (of.Sub, of.Cut, of.Uns, of.Pub, of.Ack, of.Refuse)]

@@ -46,6 +46,7 @@ class Wishes:
         self.tree = Hierarchy()
         self.standing: dict[NodeId, dict[Topic, None]] = {}
         self.known: dict[NodeId, dict[Topic, Topic | None]] = {}  # what `group` found since the node's last word
+        self.alike: dict[tuple[Topic, ...], dict[Topic, Topic | None]] = {}  # the same by what nodes are subscribed to
 
     def hear(self, kind: str, node: NodeId, topic: Topic) -> None:
         self.known.pop(node, None)
@@ -58,7 +59,9 @@ class Wishes:
 
     def group(self, node: NodeId, topic: Topic) -> Topic | None:
         """By which of its subscriptions a node wants what is published on a topic; None if it does not."""
-        known = self.known.setdefault(node, {})
+        known = self.known.get(node)
+        if known is None:
+            known = self.known[node] = self.alike.setdefault(tuple(self.standing.get(node, ())), {})
         if topic not in known:
             mine = (each for each in self.standing.get(node, ()) if self.tree.reaches(each, topic))
             known[topic] = min(mine, key=depth, default=None)

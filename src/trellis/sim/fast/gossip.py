@@ -52,8 +52,8 @@ AT_PLACES, AT_GROUPS, AT_MEMBERS, AT_NAMED, AT_MARKS, AT_PICKED, AT_DEAD = (
 )
 PLACE, GROUP = PLACES.width, GROUPS.width
 STAMP, KNOWN_ABOVE, UNTOLD_FROM, LOSES, ARRIVES_FROM = (counter(n) for n in range(37, 42))
-# Who begins where: in the group of its topic, in that of all, or in one of so many.
-BEGINS, TABLE, FANOUTS, SUPERTABLE, CHANCE, CHANNEL = (counter(n) for n in range(42, 48))  # but for the first: for draws
+TABLE, FANOUTS, SUPERTABLE, CHANCE, CHANNEL = (counter(n) for n in range(42, 47))  # draws as far as the seed goes
+BEGINS = counter(47)  # where a message begins: in the group of its topic, in that of all, or in one of so many
 BY_TOPIC, WITH_ALL = 0, 1
 ELEVEN = np.uint64(11)
 
@@ -233,7 +233,7 @@ def draw_table(m: Block, me: int, group: int, but: int) -> int:
 
 
 @inlined
-def number(word: np.uint64) -> int:
+def number(word: np.uint64) -> np.int64:
     """What `draw.unit` makes a float of."""
     return np.int64(word >> ELEVEN)
 
@@ -258,9 +258,8 @@ def few(m: Block, g: int, count: int, but: int, word: np.uint64) -> int:
     marks, picked, stamp = m[AT_MARKS], m[AT_PICKED], m[STAMP]
     found = 0
     for turn in range(max(0, size - count), size):
-        n = np.int64(go_on(word, turn) % np.uint64(turn + 1))
-        if m[marks + n] == stamp:
-            n = turn
+        drawn = np.int64(go_on(word, turn) % np.uint64(turn + 1))
+        n = turn if m[marks + drawn] == stamp else drawn
         m[marks + n] = stamp
         m[picked + found] = m[first + n + (1 if n >= hole else 0)]
         found += 1
