@@ -15,10 +15,11 @@ from trellis.errors import UnsupportedByEngine
 from trellis.protocols import FIXED
 from trellis.protocols.parts.company import fanout_of
 from trellis.scenario.load import from_mapping
-from trellis.scenario.model import Random
+from trellis.scenario.model import Queue, Random
 from trellis.scenario.path import one_event
 from trellis.sim import run
 from trellis.sim.fast import TWINS, code, covers, gossip, rooted, vcube
+from trellis.sim.fast import damulticast_packets as said_by
 from trellis.sim.fast import vcube_printed as kernel
 from trellis.sim.fast.gossiping import NUMBERS, fanouts, first_without
 from trellis.swarm.twins import Comparison, compare, first_difference, scenario_of
@@ -30,6 +31,7 @@ SCENARIOS = 100
 STACK = {"overlay": "vcube-printed", "ordering": "causal"}
 VCUBE = {"overlay": "vcube", "ordering": "causal"}
 GOSSIP = {"overlay": "damulticast-printed", "ordering": "unordered"}
+REPAIRED = {"overlay": "damulticast", "ordering": "unordered"}
 CRASH = {"kind": "crash", "at": 3, "node": 1}
 
 
@@ -44,6 +46,23 @@ def scenario(nodes: int = 24, **more):
         "network": {"kind": "queue", "service": 1, "propagation": 20},
     }
     return from_mapping(raw | more)
+
+
+def standing(members):
+    return {"subscriptions": {"kind": "explicit", "members": members}}
+
+
+def said(*messages):
+    return {
+        "workload": {
+            "kind": "explicit",
+            "messages": [{"at": 0, "node": node, "topic": topic} for node, topic in messages],
+        }
+    }
+
+
+ROUNDS = {"nodes": 64, "stack": REPAIRED, "network": {"kind": "cycles"}, "end": 20}
+ROUNDS |= standing({".": [0], ".a": [1]}) | said((0, "."))
 
 
 @pytest.mark.parametrize(("overlay", "ordering"), STACKS)
@@ -131,8 +150,8 @@ BROKEN = {
         "gossip-broadcast",
         "import trellis.sim.fast.gossip as kernel\n"
         "plain = kernel.few\n"
-        "def forgetful(m, g, count, but, word):\n"
-        "    found = plain(m, g, count, but, word)\n"
+        "def forgetful(m, *more):\n"
+        "    found = plain(m, *more)\n"
         "    m[kernel.STAMP] -= 1\n"
         "    return found\n"
         "kernel.few = forgetful\n",
@@ -155,18 +174,37 @@ BROKEN = {
         "gossip-hierarchical",
         "import trellis.sim.fast.gossip as kernel\nkernel.tell_others = lambda *_: None\n",
     ),
+    "what has just come is given at once": (
+        "damulticast",
+        "import trellis.sim.fast.damulticast as kernel\n"
+        "plain = kernel.add\n"
+        "def add(m, me, bit):\n"
+        "    plain(m, me, bit)\n"
+        "    m[kernel.com.home(m, me) + kernel.com.YOUNG] = 0\n"
+        "kernel.add = add\n",
+    ),
+    "everybody that a process hears of is kept": (
+        "damulticast",
+        "import trellis.sim.fast.company as company\ncompany.trim = lambda m, me: company.measure(m, me)\n",
+    ),
+    "nobody is listed again": (
+        "damulticast",
+        "import trellis.sim.fast.damulticast_search as search\n"
+        "plain = search.enrol\n"
+        "search.enrol = lambda m, s, node, now: plain(m, s, node, now) if now == 0 else None\n",
+    ),
 }
 
 
 @pytest.mark.parametrize(("overlay", "breaks"), BROKEN.values(), ids=BROKEN)
 def test_a_kernel_that_forgets_a_rule_is_noticed(overlay: str, breaks: str) -> None:
     """A copy of the kernels in which one rule is another, in plain Python."""
-    seeds = range(60)
     program = (
         f"{breaks}"
         "from trellis.swarm.twins import Comparison\n"
         f"tried = Comparison('{overlay}', '{TWINS[overlay].orders[0]}')\n"
-        f"tried.go({seeds.start}, {len(seeds)})\n"
+        "while tried.scenarios < 60 and not tried.differences:\n"
+        "    tried.go(tried.scenarios, 1)\n"
         "print(len(tried.differences), tried.differences[0].says)\n"
     )
     told = subprocess.run(
@@ -245,6 +283,15 @@ def test_who_is_one_of_the_few_ends_at_the_number_that_was_found(size: int, few:
         ),
         ({"stack": {"overlay": "brokers", "ordering": "fifo"}}, "'fifo' over 'brokers' has no compiled twin"),
         ({"network": {"kind": "cycles"}}, "network 'cycles' has no compiled twin"),
+        ({"stack": REPAIRED | {"ordering": "fifo"}}, "'fifo' over 'damulticast' has no compiled twin"),
+        (ROUNDS | {"end": 65}, "an end after 64 rounds over 'damulticast' has no compiled twin"),
+        (ROUNDS | said((0, "."), (0, ".")), "a second message of a source on a topic over 'damulticast' has no"),
+        (ROUNDS | {"stack": REPAIRED | {"keep": 1}} | said((0, "."), (1, ".a")), "stack.keep below the number of"),
+        (ROUNDS | standing({".a": [0]}) | said((0, ".a")), "a tree whose root has no subscribers over"),
+        (ROUNDS | standing({".": [0], ".a": []}), "a topic without subscribers over"),
+        (ROUNDS | standing({".": [0], ".a": [0, 1]}), "a node with several topics over"),
+        (ROUNDS | {"topics": {".a": {"c": 2}}}, "topics with parameters of their own over"),
+        (ROUNDS | standing({".": [*range(61)]}) | said(*((n, ".") for n in range(61))), "more than 60 messages over"),
         ({"network": {"kind": "cycles"}, "faults": {"stillborn": 0.5}}, "faults have no compiled twin"),
         (
             {"stack": GOSSIP, "network": {"kind": "cycles"}, "faults": {"events": [CRASH]}},
@@ -277,12 +324,31 @@ def test_links_that_overtake_are_refused() -> None:
         covers(msgspec.structs.replace(scenario(stack=STACK | {"overlay": "single-root"}), network=overtaking))
 
 
-@pytest.mark.parametrize("overlay", TWINS)
+@pytest.mark.parametrize("overlay", [overlay for overlay, twin in TWINS.items() if Queue in twin.networks])
 def test_tables_get_more_room_as_they_need_it(overlay: str) -> None:
     """Many messages at once wait in their publisher's queue, and more rows than there was room for at first."""
     stack = {"overlay": overlay, "ordering": TWINS[overlay].orders[0]}
     crowd = scenario(64, stack=stack, workload={"kind": "at-once", "messages": 300})
     assert compare(crowd)[0] == ""
+
+
+def test_packets_that_say_more_than_there_was_room_for() -> None:
+    """Sixty messages, all fellows known, and many above."""
+    said = [{"at": node // 8, "node": node, "topic": "." if node < 15 else ".a"} for node in range(60)]
+    talk = scenario(
+        60,
+        stack={"overlay": "damulticast", "ordering": "unordered", "c": 40, "z": 15, "a": 3},
+        subscriptions={"kind": "explicit", "members": {".": list(range(15)), ".a": list(range(15, 60))}},
+        workload={"kind": "explicit", "messages": said},
+        network={"kind": "cycles", "loss": 0.5},
+        end=16,
+    )
+    assert compare(talk)[0] == ""
+
+
+def test_the_setting_of_repair_has_the_same_rows() -> None:
+    for dead in (0.0, 0.3):
+        assert compare(one_event((150, 30, 5), 11, REPAIRED, 0.15, dead, end=40))[0] == ""
 
 
 @pytest.mark.parametrize("overlay", ["single-root", "brokers", "vcube"])
@@ -409,7 +475,7 @@ def test_digests_of_overlays_below_an_order_are_what_they_were(overlay: str, ord
 
 
 def test_names_of_packets_are_those_of_the_machine() -> None:
-    from trellis.protocols.overlays import vcube_packets
+    from trellis.protocols.overlays import damulticast_packets, vcube_packets
     from trellis.protocols.overlays import vcube_printed as machine
     from trellis.protocols.overlays.gossip import Gossip
     from trellis.protocols.parts import relay
@@ -418,5 +484,8 @@ def test_names_of_packets_are_those_of_the_machine() -> None:
     packets = (relay.Root, relay.Pub, relay.Sub, relay.Welcome, relay.Uns)
     assert rooted.PACKETS[1:] == [packet.kind for packet in packets]
     assert gossip.PACKETS[1:] == [Gossip.kind]
+    of = damulticast_packets
+    packets = (Gossip, of.Digest, of.Holdings, of.Refill, of.Search, of.Found)
+    assert said_by.PACKETS[1:] == [packet.kind for packet in packets]
     of = vcube_packets
     assert vcube.PACKETS[1:] == [packet.kind for packet in (of.Sub, of.Cut, of.Uns, of.Pub, of.Ack, of.Refuse)]

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from trellis.protocols import FIXED
+from trellis.protocols import LAYERED
 from trellis.scenario.load import check, from_mapping
 from trellis.scenario.model import Scenario
 from trellis.swarm.dice import Dice
@@ -22,6 +22,10 @@ SOME = {
     "a": [1, 1, 2, 3, 9],
     "z": [1, 2, 3, 3, 7, 300],
     "groups": [1, 2, 3, 10, 10, 50, 500],
+    "tau": [1, 1, 2, 5],
+    "repair": [0, 1, 1, 1],
+    "keep": [60, 10_000],
+    "hops": [0, 2],
 }
 
 
@@ -46,10 +50,42 @@ def gossips(dice: Dice, overlay: str) -> Scenario:
     return scenario
 
 
+def repaired(dice: Dice, overlay: str) -> Scenario:
+    """As far as the compiled engine knows it: everybody on one topic, and one message of each that speaks."""
+    nodes = dice.one_of([dice.between(1, 4), dice.between(2, 30), dice.between(20, 80), dice.between(60, 200)])
+    topics = dice.one_of([TOPICS[:5], TOPICS[:3], (".", ".a.b", ".e", "flat"), (".", ".a.b.c.d"), TOPICS, ("flat",)])
+    slope = dice.one_of([1, 1, 2, 10])
+    members: dict[str, list[int]] = {}
+    for node in range(dice.between(0, 2) if nodes > 5 else 0, nodes):  # the others take no part
+        level = max(dice.between(0, len(topics) - 1) for _ in range(slope))
+        members.setdefault(topics[level] if members else topics[0], []).append(node)
+    speakers = [(topic, node) for topic, inside in members.items() for node in inside]
+    few = {dice.one_of(speakers): dice.between(0, 10) for _ in range(dice.one_of([1, 1, 2, 5, 30]))}
+    until = dice.one_of([1, 1, 4])
+    raw: dict[str, Any] = {
+        "name": f"gossips-{dice.seed}",
+        "seed": dice.seed,
+        "stack": {"overlay": overlay, "ordering": "unordered", **options(dice, overlay)},
+        "nodes": {"count": nodes},
+        "subscriptions": {"kind": "explicit", "members": members},
+        "workload": {
+            "kind": "explicit",
+            "messages": [{"at": at // until, "node": node, "topic": topic} for (topic, node), at in few.items()],
+        },
+        "network": in_rounds(dice),
+        "end": dice.one_of([1, 4, 12, 20, 20, 40] if nodes > 30 else [0, 2, 20, 40, 64]),
+    }
+    if dice.between(0, 2) == 0:
+        raw["faults"] = {"stillborn": dice.one_of([0.0, 0.02, 0.3, 0.3, 0.7, 0.95])}
+    scenario = from_mapping(raw)
+    check(scenario)
+    return scenario
+
+
 def options(dice: Dice, overlay: str) -> dict[str, int]:
     """All, some or none of those that the overlay has."""
-    often = dice.one_of([0, 1, 2, 2])
-    return {name: dice.one_of(SOME[name]) for name in FIXED[overlay].options if dice.between(0, 1) < often}
+    often, known = dice.one_of([0, 1, 2, 2]), [name for name in LAYERED[overlay].options if name in SOME]
+    return {name: dice.one_of(SOME[name]) for name in known if dice.between(0, 1) < often}
 
 
 def on_a_tree(dice: Dice, nodes: int) -> dict[str, Any]:

@@ -18,7 +18,7 @@ from trellis.scenario.load import check, from_mapping
 from trellis.scenario.model import Random, Scenario
 from trellis.sim import FAST, REFERENCE, Run, run
 from trellis.swarm.dice import Dice
-from trellis.swarm.gossips import gossips
+from trellis.swarm.gossips import gossips, repaired
 from trellis.swarm.schedule import schedule
 from trellis.trace.rows import COLUMNS
 
@@ -54,6 +54,8 @@ def scenario_of(seed: int, overlay: str, ordering: str) -> Scenario:
     dice = Dice(seed, draw.TWINS)
     if overlay in FIXED:
         return gossips(dice, overlay)
+    if overlay == "damulticast":
+        return repaired(dice, overlay)
     found = schedule(seed, overlay, ordering) if dice.between(0, 1) else experiment(dice, overlay, ordering)
     if overlay == "brokers":  # few of them, too: else nearly every node is one
         stack = msgspec.structs.replace(found.stack, brokers=dice.one_of([1, 2, 5, 32]))

@@ -14,11 +14,12 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, NamedTuple
 
 from trellis.errors import UnsupportedByEngine
-from trellis.protocols import needs_fifo_links
-from trellis.protocols.parts.hierarchy import in_tree
+from trellis.events import Publish
+from trellis.protocols import LAYERED, needs_fifo_links
+from trellis.protocols.parts.hierarchy import ROOT, in_tree
 from trellis.scenario.load import somebody_moves
 from trellis.scenario.model import Cycles, Faults, Matrix, Network, Queue, Random, Scenario
-from trellis.scenario.plan import Plan
+from trellis.scenario.plan import Plan, plan
 
 if TYPE_CHECKING:
     from trellis.sim.fast.whole import Whole
@@ -27,7 +28,8 @@ INSTEAD = "use engine='reference'"
 CELLS_MAX = 1 << 29  # numbers of a run's memory before anything happens: 4 GiB
 LARGE = 1 << 17  # actions times nodes from which on a run is worth loading the compiler
 ONE_OF_MANY = 1 << 8  # the same of runs that experiments make by the thousand, one small run after the other
-LEVELS_MAX = 60  # groups one above the other
+LEVELS_MAX = 60  # groups one above the other; and messages: bits of a number
+TOPICS_MAX, BYTES_MAX, ROUNDS_MAX = 500, 1 << 18, 64  # of daMulticast with repair
 
 
 class Twin(NamedTuple):
@@ -88,6 +90,12 @@ def gossip_hierarchical() -> type[Whole]:
     return Hierarchical
 
 
+def damulticast_repaired() -> type[Whole]:
+    from trellis.sim.fast.circles import Circles
+
+    return Circles
+
+
 def subtopics_or_repair(scenario: Scenario) -> str:
     """Where topics include each other, or what is missed is brought again."""
     if any(in_tree(topic) for topic in scenario.topic_names()):
@@ -108,11 +116,36 @@ def for_gossip(load: Callable[[], type[Whole]]) -> Twin:
     return Twin(("unordered",), load, moves_or_many_levels, (Queue, Random, Matrix, Cycles), ONE_OF_MANY)
 
 
+def beyond_one_message_each(scenario: Scenario) -> str:
+    """What of daMulticast with repair is not one message of a source to groups that stand, for a while."""
+    found = plan(scenario)
+    members = [node for nodes in found.standing.values() for node in nodes]
+    said = [(action.node, action.event.topic) for action in found.actions]
+    options = LAYERED[scenario.stack.overlay].options | scenario.stack.options()
+    size = sum(len(action.event.payload) for action in found.actions if isinstance(action.event, Publish))
+    refused = {
+        "joining and leaving": somebody_moves(scenario.subscriptions),
+        "topics with parameters of their own": bool(scenario.topics),
+        "a node with several topics": len(set(members)) < len(members),
+        "a topic without subscribers": not all(found.standing.values()),
+        "a tree whose root has no subscribers": any(map(in_tree, found.standing)) and ROOT not in found.standing,
+        f"more than {TOPICS_MAX} topics": len(found.standing) > TOPICS_MAX,
+        "replies": found.discussion is not None,
+        f"more than {LEVELS_MAX} messages": len(said) > LEVELS_MAX,
+        "a second message of a source on a topic": len(set(said)) < len(said),
+        f"more than {BYTES_MAX} bytes of messages": size > BYTES_MAX,
+        "stack.keep below the number of messages": options["keep"] < len(said),
+        f"an end after {ROUNDS_MAX} rounds": scenario.end is None or scenario.end > ROUNDS_MAX,
+    }
+    return next((name for name, holds in refused.items() if holds), "")
+
+
 TWINS = {
     "vcube-printed": Twin(("causal", "unordered"), printed),
     "single-root": Twin(("causal", "unordered"), single_root),
     "brokers": Twin(("causal", "unordered"), brokers),
     "vcube": Twin(("causal", "unordered"), repaired, subtopics_or_repair),
+    "damulticast": Twin(("unordered",), damulticast_repaired, beyond_one_message_each, (Cycles,), ONE_OF_MANY),
     "damulticast-printed": for_gossip(printed_damulticast),
     "gossip-broadcast": for_gossip(gossip_broadcast),
     "gossip-multicast": for_gossip(gossip_multicast),

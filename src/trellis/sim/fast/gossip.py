@@ -202,7 +202,8 @@ def tell_above(m: Block, rows: Block, now: int, me: int, wave: int, group: int, 
     if number(luck) >= m[g + SILENT_FROM]:
         return
     word = go_on(go_on(np.uint64(m[SUPERTABLE]), me), m[g + KEY])
-    for k in range(few(m, record(m, m[g + ABOVE]), m[KNOWN_ABOVE], me, word)):
+    above = record(m, m[g + ABOVE])
+    for k in range(few(m, m[AT_MEMBERS] + m[above + FIRST], m[above + SIZE], m[KNOWN_ABOVE], me, word)):
         peer = m[m[AT_PICKED] + k]
         if number(go_on(luck, 1 + peer)) < m[UNTOLD_FROM]:
             send(m, rows, now, me, peer, wave, m[g + ABOVE], level + 1)
@@ -229,7 +230,8 @@ def draw_table(m: Block, me: int, group: int, but: int) -> int:
     g = record(m, group)
     luck = number(go_on(go_on(np.uint64(m[FANOUTS]), me), m[g + KEY]))
     count = m[g + FANOUT] + (1 if luck >= m[g + MORE_FROM] else 0)
-    return few(m, g, count, but, go_on(go_on(np.uint64(m[TABLE]), me), m[g + KEY]))
+    word = go_on(go_on(np.uint64(m[TABLE]), me), m[g + KEY])
+    return few(m, m[AT_MEMBERS] + m[g + FIRST], m[g + SIZE], count, but, word)
 
 
 @inlined
@@ -239,9 +241,8 @@ def number(word: np.uint64) -> np.int64:
 
 
 @compiled
-def few(m: Block, g: int, count: int, but: int, word: np.uint64) -> int:
-    """`draw.few`, with the key as far as it is drawn: those found stand in `picked`."""
-    first, size = m[AT_MEMBERS] + m[g + FIRST], m[g + SIZE]
+def few(m: Block, first: int, size: int, count: int, but: int, word: np.uint64) -> int:
+    """`draw.few` of those from `first` on, with the key as far as it is drawn; what was found stands in `picked`."""
     low, high = 0, size
     while low < high:
         middle = (low + high) >> 1

@@ -59,7 +59,7 @@ class Gossiping(Whole):
 
     def rooms(self) -> dict[Table, int]:
         nodes, topics = self.nodes, len(self.topics)
-        self.options = protocols.FIXED[self.scenario.stack.overlay].options | self.scenario.stack.options()
+        self.options = protocols.LAYERED[self.scenario.stack.overlay].options | self.scenario.stack.options()
         about = self.scenario.about_topics()
         self.tree = Hierarchy({topic: each.supers for topic, each in about.items() if each.supers})
         self.members = {topic: np.array(nodes, np.int64) for topic, nodes in self.standing.items()}

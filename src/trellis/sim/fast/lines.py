@@ -16,9 +16,9 @@ from trellis.trace.table import LINE, Trace, one_by_one, table
 from trellis.words import MessageId, Topic
 
 KINDS = ["send", "receive", "publish", "spread", "deliver", "settle", "confirm", "subscribe", "unsubscribe"]
-KINDS += ["refuse", "skip", "inherit", "crash"]
+KINDS += ["refuse", "skip", "inherit", "crash", "fill"]
 SEND, RECEIVE, PUBLISH, SPREAD, DELIVER, SETTLE, CONFIRM, SUBSCRIBE, UNSUBSCRIBE, REFUSE, SKIP = range(11)
-INHERIT, CRASH = 11, 12
+INHERIT, CRASH, FILL = 11, 12, 13
 
 # A block of rows begins with how many there are, and whether any are kept at all.
 ROWS, KEPT, HEADER = 0, 1, 2
