@@ -63,7 +63,7 @@ swarm: setup  ## the long form of the swarm tests
 	$(BIN)/trellis swarm --overlay vcube-printed --schedules 10000; test $$? -eq 1
 	for overlay in vcube-printed vcube single-root brokers; do for order in causal unordered; do \
 	  $(BIN)/trellis twins --overlay $$overlay --ordering $$order --scenarios 2000 || exit 1; done; done
-	for overlay in damulticast-printed gossip-broadcast gossip-multicast gossip-hierarchical; do \
+	for overlay in damulticast damulticast-printed gossip-broadcast gossip-multicast gossip-hierarchical; do \
 	  $(BIN)/trellis twins --overlay $$overlay --ordering unordered --scenarios 2000 || exit 1; done
 
 bench: setup  ## every figure a ratio in one run

@@ -75,15 +75,16 @@ def reach(trace: Trace) -> list[Reach]:
     wanted: dict[MessageId, dict[NodeId, Topic]] = {}
     told: dict[MessageId, dict[NodeId, Time]] = {}
     for row in trace.of_kind(*WORDS, "publish", *DELIVERIES).rows():
+        if row.kind in WORDS:
+            wishes.hear(row.kind, row.node, row.topic)
+            continue
         id = MessageId((row.source, row.incarnation), row.topic, row.seq)
         if row.kind == "publish":
             born[id] = row.at
             groups = ((node, wishes.group(node, row.topic)) for node in sorted(wishes.standing))
             wanted[id] = {node: group for node, group in groups if group is not None}
-        elif row.kind in DELIVERIES:
-            told.setdefault(id, {}).setdefault(row.node, row.at)
         else:
-            wishes.hear(row.kind, row.node, row.topic)
+            told.setdefault(id, {}).setdefault(row.node, row.at)
     return [found for id, at in born.items() for found in by_group(id, at, wanted[id], told.get(id, {}))]
 
 
