@@ -10,12 +10,18 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from trellis import draw
 from trellis.errors import UnsupportedByEngine
+from trellis.protocols import FIXED
+from trellis.protocols.parts.company import fanout_of
 from trellis.scenario.load import from_mapping
-from trellis.scenario.model import Random
+from trellis.scenario.model import Queue, Random
+from trellis.scenario.path import one_event
 from trellis.sim import run
-from trellis.sim.fast import TWINS, code, covers, rooted, vcube
+from trellis.sim.fast import TWINS, code, covers, gossip, rooted, vcube
+from trellis.sim.fast import damulticast_packets as said_by
 from trellis.sim.fast import vcube_printed as kernel
+from trellis.sim.fast.gossiping import NUMBERS, fanouts, first_without
 from trellis.swarm.twins import Comparison, compare, first_difference, scenario_of
 
 STACKS = [(overlay, ordering) for overlay, twin in TWINS.items() for ordering in twin.orders]
@@ -24,6 +30,9 @@ SCENARIOS = 100
 
 STACK = {"overlay": "vcube-printed", "ordering": "causal"}
 VCUBE = {"overlay": "vcube", "ordering": "causal"}
+GOSSIP = {"overlay": "damulticast-printed", "ordering": "unordered"}
+REPAIRED = {"overlay": "damulticast", "ordering": "unordered"}
+CRASH = {"kind": "crash", "at": 3, "node": 1}
 
 
 def scenario(nodes: int = 24, **more):
@@ -39,11 +48,29 @@ def scenario(nodes: int = 24, **more):
     return from_mapping(raw | more)
 
 
+def standing(members):
+    return {"subscriptions": {"kind": "explicit", "members": members}}
+
+
+def said(*messages):
+    return {
+        "workload": {
+            "kind": "explicit",
+            "messages": [{"at": 0, "node": node, "topic": topic} for node, topic in messages],
+        }
+    }
+
+
+ROUNDS = {"nodes": 64, "stack": REPAIRED, "network": {"kind": "cycles"}, "end": 20}
+ROUNDS |= standing({".": [0], ".a": [1]}) | said((0, "."))
+
+
 @pytest.mark.parametrize(("overlay", "ordering"), STACKS)
 def test_random_scenarios_have_the_same_rows_on_both_engines(overlay: str, ordering: str) -> None:
     tried = Comparison(overlay, ordering)
     tried.go(90_000, SCENARIOS)
     assert tried.differences == []
+    assert tried.refused <= 1
     assert tried.rows > 200 * SCENARIOS
 
 
@@ -120,6 +147,53 @@ BROKEN = {
         "single-root",
         "import trellis.sim.fast.barriers as barriers\nbarriers.log = lambda *_: None\n",
     ),
+    "who was drawn for another is taken for drawn": (
+        "gossip-broadcast",
+        "import trellis.sim.fast.gossip as kernel\n"
+        "plain = kernel.few\n"
+        "def forgetful(m, *more):\n"
+        "    found = plain(m, *more)\n"
+        "    m[kernel.STAMP] -= 1\n"
+        "    return found\n"
+        "kernel.few = forgetful\n",
+    ),
+    "everybody tells the group above": (
+        "damulticast-printed",
+        "import trellis.sim.fast.gossiping as whole\nwhole.first_without = lambda size, few: whole.NUMBERS\n",
+    ),
+    "a packet that is not lost has the number by which that was drawn": (
+        "gossip-multicast",
+        "import trellis.sim.fast.gossip as kernel\n"
+        "plain = kernel.is_lost\n"
+        "def lost(m, me, to):\n"
+        "    found = plain(m, me, to)\n"
+        "    m[m[kernel.net.AT_OUTGOING] + me * kernel.net.QUEUE + kernel.net.SENT] -= not found\n"
+        "    return found\n"
+        "kernel.is_lost = lost\n",
+    ),
+    "nobody speaks for its group": (
+        "gossip-hierarchical",
+        "import trellis.sim.fast.gossip as kernel\nkernel.tell_others = lambda *_: None\n",
+    ),
+    "what has just come is given at once": (
+        "damulticast",
+        "import trellis.sim.fast.damulticast as kernel\n"
+        "plain = kernel.add\n"
+        "def add(m, me, bit):\n"
+        "    plain(m, me, bit)\n"
+        "    m[kernel.com.home(m, me) + kernel.com.YOUNG] = 0\n"
+        "kernel.add = add\n",
+    ),
+    "everybody that a process hears of is kept": (
+        "damulticast",
+        "import trellis.sim.fast.company as company\ncompany.trim = lambda m, me: company.measure(m, me)\n",
+    ),
+    "nobody is listed again": (
+        "damulticast",
+        "import trellis.sim.fast.damulticast_search as search\n"
+        "plain = search.enrol\n"
+        "search.enrol = lambda m, s, node, now: plain(m, s, node, now) if now == 0 else None\n",
+    ),
 }
 
 
@@ -129,10 +203,9 @@ def test_a_kernel_that_forgets_a_rule_is_noticed(overlay: str, breaks: str) -> N
     program = (
         f"{breaks}"
         "from trellis.swarm.twins import Comparison\n"
-        f"tried, seed = Comparison('{overlay}', 'causal'), 0\n"
-        "while not tried.differences and seed < 60:\n"
-        "    tried.go(seed, 1)\n"
-        "    seed += 1\n"
+        f"tried = Comparison('{overlay}', '{TWINS[overlay].orders[0]}')\n"
+        "while tried.scenarios < 60 and not tried.differences:\n"
+        "    tried.go(tried.scenarios, 1)\n"
         "print(len(tried.differences), *(found.says for found in tried.differences))\n"
     )
     told = subprocess.run(
@@ -162,6 +235,39 @@ def test_auto_takes_the_compiled_engine_for_large_runs_that_it_has_a_twin_for() 
     assert run(scenario(400), build=None, engine="reference").trace.digest() == large.trace.digest()
 
 
+def test_auto_takes_it_for_each_run_of_those_that_come_by_the_thousand() -> None:
+    """The settings of daMulticast's figures: one event among at least 300 nodes."""
+    assert run(one_event((100, 100, 100), 5, GOSSIP, 0.15)).engine == "fast"
+    assert run(one_event((20, 20, 20), 5, GOSSIP, 0.15)).engine == "reference"
+
+
+@pytest.mark.parametrize("overlay", FIXED)
+def test_the_settings_of_the_figures_have_the_same_rows(overlay: str) -> None:
+    for loss, dead, group in [(0.15, 0.0, 0), (0.15, 0.3, 0), (0.575, 0.0, 1), (0.0, 0.5, -1)]:
+        assert compare(one_event((300, 60, 5), 11, GOSSIP | {"overlay": overlay}, loss, dead, group))[0] == ""
+
+
+def near(number: int) -> list[int]:
+    return [n for n in (0, 1, *range(number - 3, number + 3), NUMBERS - 1) if 0 <= n < NUMBERS]
+
+
+@pytest.mark.parametrize(
+    ("size", "c"), [(1, 0), (1, 7), (2, 0), (3, 1), (10, 5), (1000, 5), (100, 10_000), (7, 1 << 40)]
+)
+def test_how_many_a_process_knows_goes_up_at_the_number_that_was_found(size: int, c: int) -> None:
+    """The kernel compares whole numbers where the machine adds floats."""
+    least, more_from = fanouts(size, c)
+    for number in near(more_from):
+        assert fanout_of(size, c, draw.unit(number << 11)) == least + (number >= more_from)
+
+
+@pytest.mark.parametrize(("size", "few"), [(1, 1), (3, 1), (10, 5), (1000, 5), (999, 7), (5, 9)])
+def test_who_is_one_of_the_few_ends_at_the_number_that_was_found(size: int, few: int) -> None:
+    after = first_without(size, few)
+    for number in near(after):
+        assert (draw.unit(number << 11) * size < few) == (number < after)
+
+
 @pytest.mark.parametrize(
     ("more", "why"),
     [
@@ -177,6 +283,34 @@ def test_auto_takes_the_compiled_engine_for_large_runs_that_it_has_a_twin_for() 
             "network 'sites' has no compiled twin",
         ),
         ({"stack": {"overlay": "brokers", "ordering": "fifo"}}, "'fifo' over 'brokers' has no compiled twin"),
+        ({"network": {"kind": "cycles"}}, "network 'cycles' has no compiled twin"),
+        ({"stack": REPAIRED | {"ordering": "fifo"}}, "'fifo' over 'damulticast' has no compiled twin"),
+        (ROUNDS | {"end": 65}, "an end after 64 rounds over 'damulticast' has no compiled twin"),
+        (ROUNDS | said((0, "."), (0, ".")), "a second message of a source on a topic over 'damulticast' has no"),
+        (ROUNDS | {"stack": REPAIRED | {"keep": 1}} | said((0, "."), (1, ".a")), "stack.keep below the number of"),
+        (ROUNDS | standing({".a": [0]}) | said((0, ".a")), "a tree whose root has no subscribers over"),
+        (ROUNDS | standing({".": [0], ".a": []}), "a topic without subscribers over"),
+        (ROUNDS | standing({".": [0], ".a": [0, 1]}), "a node with several topics over"),
+        (ROUNDS | {"topics": {".a": {"c": 2}}}, "topics with parameters of their own over"),
+        (ROUNDS | standing({".": [*range(61)]}) | said(*((n, ".") for n in range(61))), "more than 60 messages over"),
+        ({"network": {"kind": "cycles"}, "faults": {"stillborn": 0.5}}, "faults have no compiled twin"),
+        (
+            {"stack": GOSSIP, "network": {"kind": "cycles"}, "faults": {"events": [CRASH]}},
+            "faults have no compiled twin",
+        ),
+        ({"stack": GOSSIP, "faults": {}}, "faults have no compiled twin"),
+        (
+            {"stack": GOSSIP, "subscriptions": {"kind": "fraction", "fraction": 1.0, "announce": True}},
+            "joining and leaving over 'damulticast-printed' has no compiled twin",
+        ),
+        (
+            {
+                "stack": GOSSIP,
+                "subscriptions": {"kind": "explicit", "members": {f".t{n}": [0] for n in range(61)}},
+                "topics": {".t1": {"supers": [".t2"]}},
+            },
+            "topics.supers among more than 60 topics over 'damulticast-printed' has no compiled twin",
+        ),
     ],
 )
 def test_what_has_no_twin_is_refused_by_name(more, why: str) -> None:
@@ -191,11 +325,40 @@ def test_links_that_overtake_are_refused() -> None:
         covers(msgspec.structs.replace(scenario(stack=STACK | {"overlay": "single-root"}), network=overtaking))
 
 
-@pytest.mark.parametrize("overlay", TWINS)
+@pytest.mark.parametrize("overlay", [overlay for overlay, twin in TWINS.items() if Queue in twin.networks])
 def test_tables_get_more_room_as_they_need_it(overlay: str) -> None:
     """Many messages at once wait in their publisher's queue, and more rows than there was room for at first."""
-    crowd = scenario(64, stack=STACK | {"overlay": overlay}, workload={"kind": "at-once", "messages": 300})
+    stack = {"overlay": overlay, "ordering": TWINS[overlay].orders[0]}
+    crowd = scenario(64, stack=stack, workload={"kind": "at-once", "messages": 300})
     assert compare(crowd)[0] == ""
+
+
+def test_packets_that_say_more_than_there_was_room_for() -> None:
+    """Sixty messages, all fellows known, and many above."""
+    said = [{"at": node // 8, "node": node, "topic": "." if node < 15 else ".a"} for node in range(60)]
+    talk = scenario(
+        60,
+        stack={"overlay": "damulticast", "ordering": "unordered", "c": 40, "z": 15, "a": 3},
+        subscriptions={"kind": "explicit", "members": {".": list(range(15)), ".a": list(range(15, 60))}},
+        workload={"kind": "explicit", "messages": said},
+        network={"kind": "cycles", "loss": 0.5},
+        end=16,
+    )
+    assert compare(talk)[0] == ""
+
+
+def test_the_setting_of_repair_has_the_same_rows() -> None:
+    for dead in (0.0, 0.3):
+        assert compare(one_event((150, 30, 5), 11, REPAIRED, 0.15, dead, end=40))[0] == ""
+
+
+def test_whoever_forgets_all_above_is_left_to_the_reference(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It would have to look for them: nearly all packets are lost, and each knows one only."""
+    forgetful = scenario_of(301_305, "damulticast", "unordered")
+    with pytest.raises(UnsupportedByEngine, match="forgotten everybody above"):
+        run(forgetful, "fast")
+    monkeypatch.setattr("trellis.sim.fast.is_worth_it", lambda *_: True)
+    assert run(forgetful).engine == "reference"
 
 
 @pytest.mark.parametrize("overlay", ["single-root", "brokers", "vcube"])
@@ -296,6 +459,18 @@ LAYERED = {  # the first digits
     ("vcube", "unordered", 3): "178bd192c1d8ccd7",
     ("vcube", "unordered", 4): "e19191e95918743c",
     ("vcube", "unordered", 5): "6aa0644274699336",
+    ("damulticast", "unordered", 15): "1f7e55739004ec6c",
+    ("damulticast", "unordered", 21): "6081ef2dfa96e896",
+    ("damulticast", "unordered", 27): "68148d1af2a11d42",
+    ("damulticast-printed", "unordered", 0): "6304a86d1f74fc50",
+    ("damulticast-printed", "unordered", 2): "3b3cc139f8787a58",
+    ("damulticast-printed", "unordered", 3): "5c2d4abae0766438",
+    ("gossip-broadcast", "unordered", 2): "f0700c7703779e17",
+    ("gossip-broadcast", "unordered", 5): "35e957b48986ffe9",
+    ("gossip-multicast", "unordered", 2): "75fe29165e8f07d2",
+    ("gossip-multicast", "unordered", 5): "70adb4f3a7494ef6",
+    ("gossip-hierarchical", "unordered", 0): "b4f844ab8238dea1",
+    ("gossip-hierarchical", "unordered", 5): "cbcec4509d6a7a28",
 }
 
 
@@ -313,12 +488,17 @@ def test_digests_of_overlays_below_an_order_are_what_they_were(overlay: str, ord
 
 
 def test_names_of_packets_are_those_of_the_machine() -> None:
-    from trellis.protocols.overlays import vcube_packets
+    from trellis.protocols.overlays import damulticast_packets, vcube_packets
     from trellis.protocols.overlays import vcube_printed as machine
+    from trellis.protocols.overlays.gossip import Gossip
     from trellis.protocols.parts import relay
 
     assert kernel.PACKETS[1:] == [machine.SUB, machine.UNS, machine.PUB, machine.ACK]
     packets = (relay.Root, relay.Pub, relay.Sub, relay.Welcome, relay.Uns)
     assert rooted.PACKETS[1:] == [packet.kind for packet in packets]
+    assert gossip.PACKETS[1:] == [Gossip.kind]
+    of = damulticast_packets
+    packets = (Gossip, of.Digest, of.Holdings, of.Refill, of.Search, of.Found)
+    assert said_by.PACKETS[1:] == [packet.kind for packet in packets]
     of = vcube_packets
     assert vcube.PACKETS[1:] == [packet.kind for packet in (of.Sub, of.Cut, of.Uns, of.Pub, of.Ack, of.Refuse)]

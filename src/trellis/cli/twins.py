@@ -34,11 +34,11 @@ def command(
         tried.go(seed, scenarios, lambda n: bar(n, f"{n:,} of {scenarios:,}, {len(tried.differences)} differ"))
     if as_json:
         told = [one._asdict() for one in tried.differences]
-        print_json({"scenarios": tried.scenarios, "rows": tried.rows, "differences": told})
+        print_json({"scenarios": tried.scenarios, "rows": tried.rows, "refused": tried.refused, "differences": told})
         return 1 if tried.differences else 0
     out.print(
         f"{ordering} over {overlay}: {tried.scenarios:,} scenarios from seed {seed}, {tried.rows:,} rows, "
-        f"{len(tried.differences):,} differ"
+        f"{len(tried.differences):,} differ" + (f", {tried.refused:,} refused on the way" if tried.refused else "")
     )
     for one in tried.differences[:5]:
         out.print(f"\nseed {one.seed}: {one.says}", markup=False)

@@ -46,6 +46,7 @@ class Wishes:
         self.tree = Hierarchy()
         self.standing: dict[NodeId, dict[Topic, None]] = {}
         self.known: dict[NodeId, dict[Topic, Topic | None]] = {}  # what `group` found since the node's last word
+        self.alike: dict[tuple[Topic, ...], dict[Topic, Topic | None]] = {}  # the same by what nodes are subscribed to
 
     def hear(self, kind: str, node: NodeId, topic: Topic) -> None:
         self.known.pop(node, None)
@@ -58,7 +59,9 @@ class Wishes:
 
     def group(self, node: NodeId, topic: Topic) -> Topic | None:
         """By which of its subscriptions a node wants what is published on a topic; None if it does not."""
-        known = self.known.setdefault(node, {})
+        known = self.known.get(node)
+        if known is None:
+            known = self.known[node] = self.alike.setdefault(tuple(self.standing.get(node, ())), {})
         if topic not in known:
             mine = (each for each in self.standing.get(node, ()) if self.tree.reaches(each, topic))
             known[topic] = min(mine, key=depth, default=None)
@@ -72,15 +75,16 @@ def reach(trace: Trace) -> list[Reach]:
     wanted: dict[MessageId, dict[NodeId, Topic]] = {}
     told: dict[MessageId, dict[NodeId, Time]] = {}
     for row in trace.of_kind(*WORDS, "publish", *DELIVERIES).rows():
+        if row.kind in WORDS:
+            wishes.hear(row.kind, row.node, row.topic)
+            continue
         id = MessageId((row.source, row.incarnation), row.topic, row.seq)
         if row.kind == "publish":
             born[id] = row.at
             groups = ((node, wishes.group(node, row.topic)) for node in sorted(wishes.standing))
             wanted[id] = {node: group for node, group in groups if group is not None}
-        elif row.kind in DELIVERIES:
-            told.setdefault(id, {}).setdefault(row.node, row.at)
         else:
-            wishes.hear(row.kind, row.node, row.topic)
+            told.setdefault(id, {}).setdefault(row.node, row.at)
     return [found for id, at in born.items() for found in by_group(id, at, wanted[id], told.get(id, {}))]
 
 

@@ -51,8 +51,15 @@ class Trace:
         return {names[code] for code in np.unique(codes)}
 
     def rows(self) -> Iterator[Row]:
-        columns = [self.table.column(c.name).to_pylist() for c in COLUMNS]
-        return map(Row._make, zip(*columns, strict=True))
+        return map(Row._make, zip(*(self.cells(column) for column in COLUMNS), strict=True))
+
+    def cells(self, column: Column) -> list[int] | list[str]:
+        """One by one; by way of NumPy, because Arrow makes an object of its own of each."""
+        if column.type is int:
+            found: list[int] = self.numbers(column.name).tolist()
+            return found
+        codes, names = self.words(column.name)
+        return [names[code] for code in codes.tolist()]
 
     def of_kind(self, *kinds: str) -> Trace:
         """Only the rows of these kinds."""

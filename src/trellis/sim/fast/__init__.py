@@ -14,10 +14,12 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, NamedTuple
 
 from trellis.errors import UnsupportedByEngine
-from trellis.protocols import needs_fifo_links
-from trellis.protocols.parts.hierarchy import in_tree
-from trellis.scenario.model import Faults, Matrix, Queue, Random, Scenario
-from trellis.scenario.plan import Plan
+from trellis.events import Publish
+from trellis.protocols import LAYERED, needs_fifo_links
+from trellis.protocols.parts.hierarchy import ROOT, in_tree
+from trellis.scenario.load import somebody_moves
+from trellis.scenario.model import Cycles, Faults, Matrix, Network, Queue, Random, Scenario
+from trellis.scenario.plan import Plan, plan
 
 if TYPE_CHECKING:
     from trellis.sim.fast.whole import Whole
@@ -25,6 +27,9 @@ if TYPE_CHECKING:
 INSTEAD = "use engine='reference'"
 CELLS_MAX = 1 << 29  # numbers of a run's memory before anything happens: 4 GiB
 LARGE = 1 << 17  # actions times nodes from which on a run is worth loading the compiler
+ONE_OF_MANY = 1 << 8  # the same of runs that experiments make by the thousand, one small run after the other
+LEVELS_MAX = 60  # groups one above the other; and messages: bits of a number
+TOPICS_MAX, BYTES_MAX, ROUNDS_MAX = 500, 1 << 18, 64  # of daMulticast with repair
 
 
 class Twin(NamedTuple):
@@ -33,6 +38,8 @@ class Twin(NamedTuple):
     orders: tuple[str, ...]
     load: Callable[[], type[Whole]]
     refuses: Callable[[Scenario], str] = lambda _: ""  # what of a scenario it does not know
+    networks: tuple[type[Network], ...] = (Queue, Random, Matrix)
+    large: int = LARGE
 
 
 def printed() -> type[Whole]:
@@ -59,6 +66,36 @@ def repaired() -> type[Whole]:
     return Repaired
 
 
+def printed_damulticast() -> type[Whole]:
+    from trellis.sim.fast.gossiping import Printed
+
+    return Printed
+
+
+def gossip_broadcast() -> type[Whole]:
+    from trellis.sim.fast.gossiping import Broadcast
+
+    return Broadcast
+
+
+def gossip_multicast() -> type[Whole]:
+    from trellis.sim.fast.gossiping import Multicast
+
+    return Multicast
+
+
+def gossip_hierarchical() -> type[Whole]:
+    from trellis.sim.fast.gossiping import Hierarchical
+
+    return Hierarchical
+
+
+def damulticast_repaired() -> type[Whole]:
+    from trellis.sim.fast.circles import Circles
+
+    return Circles
+
+
 def subtopics_or_repair(scenario: Scenario) -> str:
     """Where topics include each other, or what is missed is brought again."""
     if any(in_tree(topic) for topic in scenario.topic_names()):
@@ -66,11 +103,53 @@ def subtopics_or_repair(scenario: Scenario) -> str:
     return "stack.repair" if scenario.stack.options().get("repair") else ""
 
 
+def moves_or_many_levels(scenario: Scenario) -> str:
+    """Where nodes join or leave, or topics have more others above them than a message has bits."""
+    if somebody_moves(scenario.subscriptions):
+        return "joining and leaving"
+    joints = any(about.supers for about in scenario.special_topics().values())
+    many = joints and len(scenario.topic_names()) > LEVELS_MAX
+    return f"topics.supers among more than {LEVELS_MAX} topics" if many else ""
+
+
+def for_gossip(load: Callable[[], type[Whole]]) -> Twin:
+    return Twin(("unordered",), load, moves_or_many_levels, (Queue, Random, Matrix, Cycles), ONE_OF_MANY)
+
+
+def beyond_one_message_each(scenario: Scenario) -> str:
+    """What of daMulticast with repair is not one message of a source to groups that stand, for a while."""
+    found = plan(scenario)
+    members = [node for nodes in found.standing.values() for node in nodes]
+    said = [(action.node, action.event.topic) for action in found.actions]
+    options = LAYERED[scenario.stack.overlay].options | scenario.stack.options()
+    size = sum(len(action.event.payload) for action in found.actions if isinstance(action.event, Publish))
+    refused = {
+        "joining and leaving": somebody_moves(scenario.subscriptions),
+        "topics with parameters of their own": bool(scenario.topics),
+        "a node with several topics": len(set(members)) < len(members),
+        "a topic without subscribers": not all(found.standing.values()),
+        "a tree whose root has no subscribers": any(map(in_tree, found.standing)) and ROOT not in found.standing,
+        f"more than {TOPICS_MAX} topics": len(found.standing) > TOPICS_MAX,
+        "replies": found.discussion is not None,
+        f"more than {LEVELS_MAX} messages": len(said) > LEVELS_MAX,
+        "a second message of a source on a topic": len(set(said)) < len(said),
+        f"more than {BYTES_MAX} bytes of messages": size > BYTES_MAX,
+        "stack.keep below the number of messages": options["keep"] < len(said),
+        f"an end after {ROUNDS_MAX} rounds": scenario.end is None or scenario.end > ROUNDS_MAX,
+    }
+    return next((name for name, holds in refused.items() if holds), "")
+
+
 TWINS = {
     "vcube-printed": Twin(("causal", "unordered"), printed),
     "single-root": Twin(("causal", "unordered"), single_root),
     "brokers": Twin(("causal", "unordered"), brokers),
     "vcube": Twin(("causal", "unordered"), repaired, subtopics_or_repair),
+    "damulticast": Twin(("unordered",), damulticast_repaired, beyond_one_message_each, (Cycles,), ONE_OF_MANY),
+    "damulticast-printed": for_gossip(printed_damulticast),
+    "gossip-broadcast": for_gossip(gossip_broadcast),
+    "gossip-multicast": for_gossip(gossip_multicast),
+    "gossip-hierarchical": for_gossip(gossip_hierarchical),
 }
 
 
@@ -84,9 +163,10 @@ def covers(scenario: Scenario) -> None:
         raise UnsupportedByEngine(f"{stack.ordering!r} over {stack.overlay!r} has no compiled twin; {INSTEAD}")
     if unknown := twin.refuses(scenario):
         raise UnsupportedByEngine(f"{unknown} over {stack.overlay!r} has no compiled twin; {INSTEAD}")
-    if isinstance(scenario.faults, Faults):
+    rounds = isinstance(scenario.network, Cycles) and Cycles in twin.networks
+    if isinstance(scenario.faults, Faults) and (scenario.faults.events or not rounds):
         raise UnsupportedByEngine(f"faults have no compiled twin; {INSTEAD}")
-    if not isinstance(scenario.network, Queue | Random | Matrix):
+    if not isinstance(scenario.network, twin.networks):
         kind = type(scenario.network).__struct_config__.tag
         raise UnsupportedByEngine(f"network {kind!r} has no compiled twin; {INSTEAD}")
     if needs_fifo_links(stack.overlay, stack.ordering) and not getattr(scenario.network, "fifo", True):
@@ -105,4 +185,4 @@ def covers(scenario: Scenario) -> None:
 
 def is_worth_it(scenario: Scenario, plan: Plan) -> bool:
     """Whether a run is so large that loading the compiler pays; both engines give the same rows."""
-    return len(plan.actions) * scenario.nodes.count >= LARGE
+    return len(plan.actions) * scenario.nodes.count >= TWINS[scenario.stack.overlay].large

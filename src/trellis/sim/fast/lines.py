@@ -17,8 +17,9 @@ from trellis.trace.table import Trace, column_dtype, of_columns, one_by_one
 from trellis.words import Topic
 
 KINDS = ["send", "receive", "publish", "spread", "deliver", "settle", "confirm", "subscribe", "unsubscribe"]
-KINDS += ["refuse", "skip"]
-SEND, RECEIVE, PUBLISH, SPREAD, DELIVER, SETTLE, CONFIRM, SUBSCRIBE, UNSUBSCRIBE, REFUSE, SKIP = range(len(KINDS))
+KINDS += ["refuse", "skip", "inherit", "crash", "fill"]
+SEND, RECEIVE, PUBLISH, SPREAD, DELIVER, SETTLE, CONFIRM, SUBSCRIBE, UNSUBSCRIBE, REFUSE, SKIP = range(11)
+INHERIT, CRASH, FILL = 11, 12, 13
 
 # A block of rows begins with how many there are, and whether any are kept at all.
 ROWS, KEPT, HEADER = 0, 1, 2
@@ -58,6 +59,21 @@ def write(
         rows[r + MANY] = (batch << BATCH_SHIFT) | barrier
 
 
+def write_all(rows: Block, kind: int, nodes: Block, topics: int, topic: int) -> Block:
+    """One row at time 0 for the application of each of these nodes, from outside of kernels; in a longer block if this
+    one has no room.
+    """
+    while not has_room(rows, len(nodes)):
+        rows = grown(rows)
+    if rows[KEPT]:
+        first = HEADER + int(rows[ROWS]) * WIDTH
+        new = rows[first : first + len(nodes) * WIDTH].reshape(-1, WIDTH)
+        new[:, WHAT] = kind | (nodes << NODE_SHIFT)
+        new[:, ID] = -1 - (nodes * topics + topic)  # as `own` has it
+        rows[ROWS] += len(nodes)
+    return rows
+
+
 @inlined
 def own(topics: int, node: int, topic: int) -> int:
     """The id of an application's row."""
@@ -80,6 +96,7 @@ def trace(rows: Block, waves: Block, topics: list[Topic], packets: list[str]) ->
         found["peer"][here] = (what >> PEER_SHIFT) - 1
         found["batch"][here], found["barrier"][here] = many >> BATCH_SHIFT, many & ((1 << BATCH_SHIFT) - 1)
         found["topic"][here] = code % len(topics) if wave is None else np.where(is_own, code % len(topics), topic[wave])
-        found["source"][here] = of_node if wave is None else np.where(is_own, of_node, source[wave])
+        owner = code // len(topics)  # of a packet that serves no message, who sent it
+        found["source"][here] = owner if wave is None else np.where(is_own, owner, source[wave])
         found["seq"][here] = 0 if wave is None else np.where(is_own, 0, seq[wave])
     return Trace(one_by_one(of_columns(found, {"kind": KINDS, "packet": packets, "topic": topics})))

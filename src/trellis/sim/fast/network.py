@@ -1,4 +1,4 @@
-"""How long a packet takes, in a block of memory. Answers to sim/network.py: queue, random and matrix."""
+"""How long a packet takes, in a block of memory. Answers to sim/network.py: queue, random, matrix and rounds."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import numpy as np
 
 from trellis import draw
 from trellis.errors import UnsupportedByEngine
-from trellis.scenario.model import Matrix, Queue, Random, Scenario
+from trellis.scenario.model import Cycles, Matrix, Queue, Random, Scenario
 from trellis.sim.fast.jit import go_on, inlined
 from trellis.sim.fast.memory import Block, Table, base, counter, table
 
@@ -23,7 +23,7 @@ CONSTANT, DRAWN, MEASURED = 0, 1, 2
 def rooms(scenario: Scenario) -> dict[Table, int]:
     """Refuses what there is no twin for."""
     nodes, spec = scenario.nodes.count, scenario.network
-    if not isinstance(spec, Queue | Random | Matrix):
+    if not isinstance(spec, Queue | Random | Matrix | Cycles):
         kind = type(spec).__struct_config__.tag
         raise UnsupportedByEngine(f"network {kind!r} has no compiled twin; use engine='reference'")
     paired = isinstance(spec, Matrix) or (isinstance(spec, Random) and spec.fifo)
@@ -37,6 +37,8 @@ def begin(m: Block, scenario: Scenario) -> None:
     match spec:
         case Queue():
             m[KIND], m[SERVICE], m[LOW] = CONSTANT, spec.service, spec.propagation
+        case Cycles():
+            m[KIND], m[SERVICE], m[LOW] = CONSTANT, 0, 1
         case Random():
             m[KIND], m[SERVICE], m[LOW] = DRAWN, spec.service, spec.low
             m[SPAN], m[FIFO] = spec.high - spec.low + 1, spec.fifo

@@ -22,7 +22,7 @@ from trellis.sim.fast.desks import covers, option
 from trellis.sim.fast.memory import NONE, Block, Table, block, table
 from trellis.sim.fast.whole import FOREVER, PROGRESS_EVERY
 from trellis.trace.table import Trace
-from trellis.words import MessageId, Time
+from trellis.words import Time
 
 NAME_BYTES = 2  # of an entry, before the name itself: an array of two, and a string of less than 32
 
@@ -162,8 +162,5 @@ class Sequencing:
 
     def trace(self) -> Trace:
         """If rows were kept."""
-        clients, names = self.clients, self.names
-        topics = table(self.block, app.ACTIONS)[:, app.ABOUT].tolist()
-        seqs = table(self.block, kernel.MESSAGES)[:, kernel.SEQ].tolist()
-        ids = [MessageId((node, 0), names[t], s) for node, t, s in zip(clients.who.tolist(), topics, seqs, strict=True)]
-        return out.trace(self.rows, ids, names, kernel.PACKETS)
+        topics, seqs = table(self.block, app.ACTIONS)[:, app.ABOUT], table(self.block, kernel.MESSAGES)[:, kernel.SEQ]
+        return out.trace(self.rows, np.stack([self.clients.who, topics, seqs], axis=1), self.names, kernel.PACKETS)

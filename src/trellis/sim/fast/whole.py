@@ -21,7 +21,7 @@ from trellis.sim.fast import tally as tal
 from trellis.sim.fast.memory import NONE, Block, Table, block, room, roomier, table
 from trellis.sim.tally import Sums, Tally
 from trellis.trace.table import Trace
-from trellis.words import Time
+from trellis.words import Time, Topic
 
 FOREVER = (1 << 62) - 1
 PROGRESS_EVERY = 1 << 20
@@ -40,7 +40,7 @@ class Whole(ABC):
         self.plan = plan
         self.nodes = scenario.nodes.count
         self.standing = {} if scenario.subscriptions.announce else plan.standing
-        self.topics = sorted({*plan.standing, *(action.event.topic for action in plan.actions)})
+        self.topics = sorted({*plan.standing, *(action.event.topic for action in plan.actions), *self.names()})
         self.code = {topic: code for code, topic in enumerate(self.topics)}
         self.rows = out.lines(1 << 16, kept)
         self.counted = counted
@@ -58,6 +58,10 @@ class Whole(ABC):
     @abstractmethod
     def begin_places(self, m: Block) -> None:
         """What each node has on each topic before anything happens; those who stand are confirmed."""
+
+    def names(self) -> set[Topic]:
+        """Of topics that are in rows alone."""
+        return set()
 
     def growing_with(self, which: int) -> list[Table]:
         """Tables that always have as much room as this one."""
