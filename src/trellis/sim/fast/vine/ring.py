@@ -5,6 +5,8 @@ A distance is told as its negative: that of half the ring is still a word. So wh
 
 from __future__ import annotations
 
+import numpy as np
+
 from trellis.sim.fast.jit import inlined
 from trellis.sim.fast.memory import NONE, Block
 from trellis.sim.fast.vine.tables import (
@@ -23,9 +25,15 @@ from trellis.sim.fast.vine.tables import (
 
 
 @inlined
+def clockwise(start: int, end: int) -> int:
+    """As a signed word. Of signed ones the compiler believes that no difference is too large."""
+    return np.int64(np.uint64(end) - np.uint64(start))
+
+
+@inlined
 def nearness(one: int, other: int) -> int:
     """Minus the shorter way round."""
-    ahead = other - one
+    ahead = clockwise(one, other)
     return ahead if ahead < 0 else -ahead
 
 
@@ -42,7 +50,7 @@ def hop(m: Block, me: int, code: int) -> int:
     first = m[AT_KNOWN] + me * m[KNOWN_STRIDE]
     best, found = nearness(m[n + POINT], to), NONE
     for row in range(first, first + m[n + KNOWN_COUNT] * ROW, ROW):
-        ahead = to - m[m[AT_NODES] + m[row + WHO] * NODE + POINT]
+        ahead = clockwise(m[m[AT_NODES] + m[row + WHO] * NODE + POINT], to)
         near = ahead if ahead < 0 else -ahead
         if near > best or (near == best and found != NONE and ahead > 0):
             best, found = near, m[row + WHO]

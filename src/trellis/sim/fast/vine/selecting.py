@@ -9,7 +9,7 @@ from __future__ import annotations
 from trellis.sim.fast.jit import compiled, inlined
 from trellis.sim.fast.memory import NONE, Block
 from trellis.sim.fast.vine.neighbours import in_common, rows_of
-from trellis.sim.fast.vine.ring import nearness
+from trellis.sim.fast.vine.ring import clockwise, nearness
 from trellis.sim.fast.vine.tables import (
     AT_FAR,
     AT_FULL,
@@ -95,7 +95,7 @@ def select_ring(m: Block, me: int, stamp: int) -> None:
     for c in range(m[IN_SOME]):
         s = some(m, c)
         if not m[s + S_OUT]:
-            m[s + S_A] = (m[node(m, m[s + S_NODE]) + POINT] - here) ^ FLIP
+            m[s + S_A] = clockwise(here, m[node(m, m[s + S_NODE]) + POINT]) ^ FLIP
             if successor == NONE or m[s + S_A] < m[some(m, successor) + S_A]:
                 successor = c
             if predecessor == NONE or m[s + S_A] > m[some(m, predecessor) + S_A]:
