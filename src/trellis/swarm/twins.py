@@ -16,8 +16,10 @@ from trellis import draw
 from trellis.scenario.load import check, from_mapping
 from trellis.scenario.model import Random, Scenario
 from trellis.sim import FAST, REFERENCE, Run, run
+from trellis.sim.fast import TWINS
 from trellis.swarm.dice import Dice
 from trellis.swarm.schedule import schedule
+from trellis.swarm.twins_in_rounds import in_rounds
 from trellis.trace.rows import COLUMNS
 
 
@@ -50,6 +52,8 @@ class Comparison:
 def scenario_of(seed: int, overlay: str, ordering: str) -> Scenario:
     """Any number of nodes from 1 on; every kind of load and network that both engines know."""
     dice = Dice(seed, draw.TWINS)
+    if TWINS[overlay].in_rounds:
+        return in_rounds(dice, overlay)
     found = schedule(seed, overlay, ordering) if dice.between(0, 1) else experiment(dice, overlay, ordering)
     if overlay == "brokers":  # few of them, too: else nearly every node is one
         stack = msgspec.structs.replace(found.stack, brokers=dice.one_of([1, 2, 5, 32]))

@@ -16,8 +16,19 @@ from typing import TYPE_CHECKING, NamedTuple
 from trellis.errors import UnsupportedByEngine
 from trellis.protocols import needs_fifo_links
 from trellis.protocols.parts.hierarchy import in_tree
-from trellis.scenario.model import Burst, Cycles, Explicit, Faults, Matrix, Queue, Random, Replies, Scenario, Script
-from trellis.scenario.model import Sessions
+from trellis.scenario.model import (
+    Burst,
+    Cycles,
+    Explicit,
+    Faults,
+    Matrix,
+    Queue,
+    Random,
+    Replies,
+    Scenario,
+    Script,
+    Sessions,
+)
 from trellis.scenario.plan import Plan
 
 if TYPE_CHECKING:
@@ -101,9 +112,9 @@ def more_than_a_vine_knows(scenario: Scenario) -> str:
         return "a run without an end"
     if isinstance(scenario.workload, Replies):
         return "workload 'replies'"
-    if isinstance(scenario.workload, Script):
-        if sum(len(said.payload.encode()) for said in scenario.workload.messages) > VINE_BYTES:
-            return "messages of more than 64 MiB"
+    said = scenario.workload.messages if isinstance(scenario.workload, Script) else []
+    if sum(len(one.payload.encode()) for one in said) > VINE_BYTES:
+        return "messages of more than 64 MiB"
     if len(scenario.topic_names()) > VINE_TOPICS:
         return f"more than {VINE_TOPICS} topics"
     return changes(scenario)

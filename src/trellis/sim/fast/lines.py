@@ -56,6 +56,14 @@ def write(
         rows[r + MANY] = (batch << BATCH_SHIFT) | barrier
 
 
+def write_all(rows: Block, kind: int, nodes: Block, ids: Block) -> None:
+    """The same at the beginning of a run, for many nodes, from outside of kernels."""
+    first, count = HEADER + int(rows[ROWS]) * WIDTH, len(nodes)
+    cells = rows[first : first + count * WIDTH].reshape(count, WIDTH)
+    cells[:, WHAT], cells[:, ID] = kind | (nodes << NODE_SHIFT), ids
+    rows[ROWS] += count
+
+
 @inlined
 def own(topics: int, node: int, topic: int) -> int:
     """The id of an application's row."""

@@ -12,6 +12,7 @@ from trellis.sim.fast.vine.neighbours import rows_of
 from trellis.sim.fast.vine.tables import (
     AT_LIST,
     AT_MINE,
+    AT_OWNERS,
     AT_POOL,
     AT_WANTED,
     FIRST_TOPIC,
@@ -20,7 +21,6 @@ from trellis.sim.fast.vine.tables import (
     IN_POOL,
     KNOWN_COUNT,
     MARK,
-    OWNER,
     PLACE,
     PROPOSALS,
     PROPOSED,
@@ -71,9 +71,9 @@ def hear(m: Block, me: int, other: int, proposals: int, best: int, stamp: int) -
     first = m[AT_MINE] + m[n + FIRST_TOPIC]
     for k in range(m[n + TOPICS]):
         code = m[first + k]
-        t = topic(m, code)
-        if m[t + OWNER] != me + 1:
+        if m[m[AT_OWNERS] + code] != me + 1:
             continue
+        t = topic(m, code)
         new, current = m[proposals + k], m[best + m[t + PLACE]]
         parent = (new >> ID_BITS) & ID
         if parent == me or (parent != other and m[mark_of(m, parent) + MARK] == stamp):

@@ -144,7 +144,7 @@ def tell(m: Block, who: int, age: int) -> None:
 
 @compiled
 def end_letter(m: Block, me: int) -> None:
-    """`tman.fitting`: all of them if a packet has room; else the first, and others from a place on that luck decides."""
+    """`tman.fitting`: all if a packet has room; else the first, and others from a place on that luck decides."""
     first, count = m[AT_LETTERS + 1 - m[SIDE]] + m[START], m[COUNT]
     if count > CONTACTS_MAX or (count * m[MOST_TOPICS] > FEW and not has_room(m, first, count)):
         word = go_on(go_on(go_on(np.uint64(m[SWAPPED]), me), m[ROUND]), 1)

@@ -15,8 +15,8 @@ from trellis.sim.fast.vine.tables import (
     AT_LINE,
     AT_LIST,
     AT_MINE,
+    AT_OWNERS,
     AT_SHUNNED,
-    AT_TOPIC,
     DOUBTFUL,
     FIRST_TOPIC,
     FORMER_COUNT,
@@ -31,7 +31,6 @@ from trellis.sim.fast.vine.tables import (
     LIKED_SHIFT,
     LIMIT,
     NOT,
-    OWNER,
     PAIR,
     PLACED,
     POINT,
@@ -48,7 +47,6 @@ from trellis.sim.fast.vine.tables import (
     STALE,
     T_RATE,
     TABLE_MAX,
-    TOPIC_WIDTH,
     TOPICS,
     VERSION,
     WEIGHT,
@@ -56,6 +54,7 @@ from trellis.sim.fast.vine.tables import (
     WHY_MINE,
     WHY_THEIRS,
     node,
+    topic,
 )
 
 FULL_ROUNDS, FULL_MAX = 256, 1024
@@ -214,11 +213,10 @@ def in_common(m: Block, me: int, other: int) -> int:
     if m[kept] >> LIKED_SHIFT == other + 1:
         return m[kept] & ((1 << LIKED_SHIFT) - 1)
     n, found = node(m, other), 0
-    first, topics = m[AT_MINE] + m[n + FIRST_TOPIC], m[AT_TOPIC]
+    first, owners = m[AT_MINE] + m[n + FIRST_TOPIC], m[AT_OWNERS]
     for k in range(first, first + m[n + TOPICS]):
-        t = topics + m[k] * TOPIC_WIDTH
-        if m[t + OWNER] == me + 1:
-            found += m[t + T_RATE]
+        if m[owners + m[k]] == me + 1:
+            found += m[topic(m, m[k]) + T_RATE]
     m[kept] = ((other + 1) << LIKED_SHIFT) | found
     return found
 

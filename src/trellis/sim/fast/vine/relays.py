@@ -43,6 +43,7 @@ from trellis.sim.fast.vine.tables import (
     OVERLAY,
     PLACE,
     PROPOSED,
+    PURGED,
     RENDEZVOUS,
     ROOM_CARRIED_SLOTS,
     ROUND,
@@ -94,18 +95,22 @@ def to_carry(m: Block, me: int, code: int) -> int:
 @compiled
 def hear(m: Block, me: int, child: int, before: int, asks: int) -> None:
     """It asks for these, and not any more for what it asked before; both are references."""
-    stamp, pool = new_stamp(m), m[AT_POOL]
-    if asks != NONE:
-        for k in range(pool + asks + 1, pool + asks + 1 + m[pool + asks], 2):
-            m[topic(m, m[k]) + SEEN] = stamp
+    old, new, pool = new_stamp(m), new_stamp(m), m[AT_POOL]
     if before != NONE:
         for k in range(pool + before + 1, pool + before + 1 + m[pool + before], 2):
-            if m[topic(m, m[k]) + SEEN] != stamp:
-                take_out(m, me, m[k], child)
-                part(m, me, m[k], child)
+            t = topic(m, m[k])
+            m[t + SEEN], m[t + SEEN_AT] = old, m[k + 1]
     if asks != NONE:
         for k in range(pool + asks + 1, pool + asks + 1 + m[pool + asks], 2):
-            put_in(m, me, m[k], child, m[k + 1])
+            t = topic(m, m[k])
+            if m[t + SEEN] != old or m[t + SEEN_AT] != m[k + 1]:  # else nothing has changed
+                put_in(m, me, m[k], child, m[k + 1])
+            m[t + SEEN] = new
+    if before != NONE:
+        for k in range(pool + before + 1, pool + before + 1 + m[pool + before], 2):
+            if m[topic(m, m[k]) + SEEN] != new:
+                take_out(m, me, m[k], child)
+                part(m, me, m[k], child)
     m[node(m, me) + STALE] = 1
 
 
@@ -176,7 +181,7 @@ def part(m: Block, me: int, code: int, other: int) -> None:
     if not m[GRACE]:
         return
     c, until = to_carry(m, me, code), m[ROUND] + m[GRACE]
-    cleared = m[ROUND] // m[GRACE] * m[GRACE]  # the last round in which what was over was forgotten
+    cleared = m[PURGED] // m[GRACE] * m[GRACE]  # the last round in which what was over was forgotten
     before, link = NONE, m[c + FIRST_PART]
     while link != NONE:
         at = link_at(m, link)
@@ -241,8 +246,9 @@ def wish(m: Block, me: int) -> int:
             at += WISH
             count += 1
         record = m[c + C_NEXT]
+    known = ring.lay_out(m, me)
     for w in range(m[AT_WANTED], at, WISH):
-        m[w + W_HOP] = ring.hop(m, me, m[w + W_TOPIC])
+        m[w + W_HOP] = ring.closer(m, me, known, m[w + W_TOPIC])
     return count
 
 
@@ -321,10 +327,10 @@ def part_from_hops(m: Block, me: int, stamp: int) -> None:
 @inlined
 def same(m: Block, one: int, other: int) -> bool:
     """Two records of the pool, by their addresses."""
-    for k in range(m[one] + 1):
-        if m[one + k] != m[other + k]:
-            return False
-    return True
+    k, size = 0, m[one] + 1
+    while k < size and m[one + k] == m[other + k]:
+        k += 1
+    return k == size
 
 
 @compiled

@@ -7,14 +7,17 @@ from __future__ import annotations
 
 import numpy as np
 
-from trellis.sim.fast.jit import inlined
+from trellis.sim.fast.jit import compiled, inlined
 from trellis.sim.fast.memory import NONE, Block
 from trellis.sim.fast.vine.tables import (
     AT_KNOWN,
+    AT_LINE,
     AT_NODES,
+    FLIP,
     KNOWN_COUNT,
     KNOWN_STRIDE,
     NODE,
+    PLACED,
     POINT,
     ROW,
     T_POINT,
@@ -40,6 +43,39 @@ def nearness(one: int, other: int) -> int:
 @inlined
 def near_topic(m: Block, who: int, code: int) -> int:
     return nearness(m[node(m, who) + POINT], m[topic(m, code) + T_POINT])
+
+
+@compiled
+def lay_out(m: Block, me: int) -> int:
+    """My neighbours in the order of their points, flipped: a `Compass`; how many."""
+    first, count, line = m[AT_KNOWN] + me * m[KNOWN_STRIDE], 0, m[AT_LINE]
+    for row in range(first, first + m[node(m, me) + KNOWN_COUNT] * ROW, ROW):
+        point, at = m[node(m, m[row + WHO]) + POINT] ^ FLIP, line + count * PLACED
+        while at > line and m[at - PLACED] > point:
+            m[at], m[at + 1] = m[at - PLACED], m[at - PLACED + 1]
+            at -= PLACED
+        m[at], m[at + 1] = point, m[row + WHO]
+        count += 1
+    return count
+
+
+@inlined
+def closer(m: Block, me: int, count: int, code: int) -> int:
+    """The same as `hop`, of those who were laid out."""
+    if not count:
+        return NONE
+    line, to = m[AT_LINE], m[topic(m, code) + T_POINT] ^ FLIP
+    low, high = 0, count
+    while low < high:
+        middle = (low + high) >> 1
+        if m[line + middle * PLACED] < to:
+            low = middle + 1
+        else:
+            high = middle
+    after = line + (low if low < count else 0) * PLACED
+    before = line + (low - 1 if low else count - 1) * PLACED
+    found = after if nearness(m[after], to) > nearness(m[before], to) else before
+    return m[found + 1] if nearness(m[found], to) > nearness(m[node(m, me) + POINT] ^ FLIP, to) else NONE
 
 
 @inlined

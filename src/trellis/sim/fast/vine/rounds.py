@@ -1,4 +1,4 @@
-"""Rounds in which nodes take their turns, compiled. Answers to sim/cycles.py, and to `upon_time` of overlays/vine.py."""
+"""Rounds in which nodes take their turns, compiled. Answers to sim/cycles.py and to `upon_time` in overlays/vine.py."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ from trellis.sim.fast.vine.tables import (
     AT_ARRIVALS,
     AT_BOXES,
     AT_MINE,
+    AT_OWNERS,
     BOXES,
     CARRIED,
     CURSOR,
@@ -46,7 +47,6 @@ from trellis.sim.fast.vine.tables import (
     LINKS,
     NEXT_ACTION,
     NOW,
-    OWNER,
     PACKET,
     PAIR,
     PASSAGE_COUNT,
@@ -54,6 +54,7 @@ from trellis.sim.fast.vine.tables import (
     PLACE,
     POOL,
     PROGRESS,
+    PURGED,
     ROOM_BOXES,
     ROOM_CARRIED,
     ROOM_LETTERS,
@@ -110,8 +111,8 @@ def begin_turn(m: Block, me: int) -> None:
     n = node(m, me)
     first = m[AT_MINE] + m[n + FIRST_TOPIC]
     for k in range(m[n + TOPICS]):
-        t = topic(m, m[first + k])
-        m[t + OWNER], m[t + PLACE] = me + 1, k
+        m[m[AT_OWNERS] + m[first + k]] = me + 1
+        m[topic(m, m[first + k]) + PLACE] = k
 
 
 @compiled
@@ -123,9 +124,9 @@ def take_turn(m: Block, rows: Block, me: int) -> bool:
         p = m[AT_BOXES + m[SIDE]] + m[m[AT_ARRIVALS] + m[CURSOR]] * PACKET
         m[CURSOR] += 1
         m[EVENTS] += 1
-        m[ROUND] = m[NOW] - 1
+        m[ROUND] = m[PURGED] = m[NOW] - 1
         receive(m, rows, me, m[p + HEAD], m[p + A], m[p + B])
-    m[ROUND] = m[NOW]
+    m[ROUND], m[PURGED] = m[NOW], m[NOW] - 1 + m[CYCLED]
     if not m[CYCLED] and m[NOW]:
         if lacks_room(m, rows, me):
             return False
@@ -172,6 +173,7 @@ def receive(m: Block, rows: Block, me: int, head: int, a: int, b: int) -> None:
 @compiled
 def cycle(m: Block, rows: Block, me: int) -> None:
     neighbours.begin_round(m, me)
+    m[PURGED] = m[ROUND]
     sampling.exchange(m, rows, me)
     to = exchanging.partner(m, me)
     if to != NONE:

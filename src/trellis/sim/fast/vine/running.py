@@ -69,16 +69,17 @@ class Vines:
             t.LINE: 2 * nodes + 4,
             t.LIST: nodes + 1,
             t.WANTED: topics + 1,
-            **dict.fromkeys(t.BOXES, 4 * nodes + 256),
-            **dict.fromkeys(t.LETTERS, 64 * nodes + 1024),
-            t.ARRIVALS: 4 * nodes + 256,
-            t.POOL: 8 * (nodes + topics) + len(mine) + 4096,
-            t.CARRIED: 1 << (topics + 256).bit_length(),
-            t.LINKS: 4 * topics + 1024,
-            t.PASSAGES: 1 << 10,
+            **dict.fromkeys((*t.BOXES, t.ARRIVALS), 48 * nodes + 256),  # what is not touched costs nothing
+            **dict.fromkeys(t.LETTERS, 256 * nodes + 1024),
+            t.POOL: 8 * (nodes + topics) + 32 * len(mine) + 4096,
+            t.CARRIED: 1 << (topics + 2 * len(mine) + 256).bit_length(),
+            t.LINKS: 4 * topics + 4 * len(mine) + 1024,
+            t.PASSAGES: 1 << (32 * len(self.plan.actions) + 1024).bit_length(),
             t.ACTIONS: len(self.plan.actions),
             t.FAR: nodes * self.k,
             t.LIKED: nodes * t.LIKED_MAX,
+            t.OWNERS: topics + 1,
+            t.LACKS: topics + 1,
         }
         rooms[t.CARRIED_SLOTS], rooms[t.PASSAGE_SLOTS] = 2 * rooms[t.CARRIED], 2 * rooms[t.PASSAGES]
         m = block(rooms)
@@ -148,9 +149,7 @@ class Vines:
         while not out.has_room(self.rows, sum(map(len, members))):
             self.rows = out.grown(self.rows)
         for code, who in enumerate(members):
-            for node in who.tolist():
-                own = out.own(len(self.topics) + 1, node, code)
-                out.write(self.rows, 0, 0, out.CONFIRM, node, own, 0, -1, 0, 0)
+            out.write_all(self.rows, out.CONFIRM, who, -1 - (who * (len(self.topics) + 1) + code))
 
     # The run
 

@@ -13,6 +13,7 @@ from trellis.sim.fast.vine.ring import clockwise, nearness
 from trellis.sim.fast.vine.tables import (
     AT_FAR,
     AT_FULL,
+    AT_LACKS,
     AT_LINE,
     AT_MINE,
     COVER,
@@ -25,7 +26,6 @@ from trellis.sim.fast.vine.tables import (
     IN_LINE,
     IN_SOME,
     KNOWN_COUNT,
-    LACKING_OF,
     MARK,
     MARK_AT,
     OVERLAY,
@@ -50,7 +50,6 @@ from trellis.sim.fast.vine.tables import (
     mark_of,
     node,
     some,
-    topic,
 )
 
 
@@ -199,9 +198,9 @@ def cover(m: Block, me: int) -> None:
     those who were chosen: which one, and its gain."""
     n = node(m, me)
     first = m[AT_MINE] + m[n + FIRST_TOPIC]
-    lacking, salt = m[n + TOPICS], m[n + POINT] ^ FLIP
+    lacking, lacks, salt = m[n + TOPICS], m[AT_LACKS], m[n + POINT] ^ FLIP
     for k in range(first, first + lacking):
-        m[topic(m, m[k]) + LACKING_OF] = m[COVER]
+        m[lacks + m[k]] = m[COVER]
     heap, size = m[AT_LINE] + m[IN_SOME] * PLACED, 0
     for c in range(m[IN_SOME]):
         s = some(m, c)
@@ -223,20 +222,19 @@ def cover(m: Block, me: int) -> None:
         choose(m, c, FRIEND)
         theirs = m[AT_MINE] + m[node(m, other) + FIRST_TOPIC]
         for k in range(theirs, theirs + m[node(m, other) + TOPICS]):
-            t = topic(m, m[k])
-            if m[t + LACKING_OF]:
-                m[t + LACKING_OF] -= 1
-                lacking -= m[t + LACKING_OF] == 0
+            if m[lacks + m[k]]:
+                m[lacks + m[k]] -= 1
+                lacking -= m[lacks + m[k]] == 0
     for k in range(first, first + m[n + TOPICS]):
-        m[topic(m, m[k]) + LACKING_OF] = 0
+        m[lacks + m[k]] = 0
 
 
 @inlined
 def gain_of(m: Block, other: int) -> int:
     n, found = node(m, other), 0
-    first = m[AT_MINE] + m[n + FIRST_TOPIC]
+    first, lacks = m[AT_MINE] + m[n + FIRST_TOPIC], m[AT_LACKS]
     for k in range(first, first + m[n + TOPICS]):
-        found += m[topic(m, m[k]) + LACKING_OF] > 0
+        found += m[lacks + m[k]] > 0
     return found
 
 

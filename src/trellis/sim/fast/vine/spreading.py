@@ -233,10 +233,10 @@ def upon_notify(m: Block, rows: Block, me: int, sender: int, message: int) -> No
 
 @inlined
 def has_source(m: Block, p: int, sender: int) -> bool:
-    for k in range(p + SOURCE, p + SOURCE + m[p + SOURCES]):
-        if m[k] == sender:
-            return True
-    return False
+    k, end = p + SOURCE, p + SOURCE + m[p + SOURCES]
+    while k < end and m[k] != sender:
+        k += 1
+    return k < end
 
 
 @compiled

@@ -25,11 +25,11 @@ FIRST_PASSED, LAST_PASSED, PASSED_COUNT = 23, 24, 25  # messages that went throu
 
 MINE = Table(1, 1)  # topics of one node after the other, each in ascending order
 
-TOPIC = Table(2, 8)
-T_POINT, T_RATE, T_BYTES = 0, 1, 2
-OWNER, PLACE = 3, 4  # whose turn it was when it was last looked at, plus one; which one of its topics it is
-SEEN, SEEN_AT = 5, 6  # marks
-LACKING_OF = 7  # how many neighbours for it are still wanted
+TOPIC = Table(2, 6)
+T_POINT, T_RATE, T_BYTES, PLACE = range(4)  # place: which one it is of the topics of the node whose turn it is
+SEEN, SEEN_AT = 4, 5  # a mark, and what goes with it
+OWNERS = Table(27, 1)  # by topic: one more than the last node whose turn it was and that takes it
+LACKS = Table(28, 1)  # by topic: how many neighbours for it are still wanted
 
 KNOWN = Table(3, 1)  # neighbours: a row for each, in the order in which they came
 WHO, VERSION, SINCE, HEARD, SPOKE, WHY_MINE, WHY_THEIRS, PROPOSALS, ASKS, SHARES = range(10)
@@ -78,12 +78,13 @@ LIKED_MAX = 256
 LIKED_SHIFT = 40
 
 PARTS = [NODES, MINE, TOPIC, KNOWN, VIEW, FULL, SHUNNED, FORMER, MARKS, SOME, LINE, LIST, WANTED, *BOXES, *LETTERS]
-PARTS += [ARRIVALS, POOL, CARRIED, CARRIED_SLOTS, LINKS, PASSAGES, PASSAGE_SLOTS, ACTIONS, FAR, LIKED]
+PARTS += [ARRIVALS, POOL, CARRIED, CARRIED_SLOTS, LINKS, PASSAGES, PASSAGE_SLOTS, ACTIONS, FAR, LIKED, OWNERS, LACKS]
 
 AT_NODES, AT_MINE, AT_TOPIC, AT_KNOWN, AT_VIEW, AT_FULL, AT_SHUNNED, AT_FORMER = (base(n) for n in range(8))
 AT_MARKS, AT_SOME, AT_LINE, AT_LIST, AT_WANTED, AT_BOXES = (base(n) for n in range(8, 14))
 AT_LETTERS, AT_ARRIVALS, AT_POOL, AT_CARRIED, AT_CARRIED_SLOTS, AT_LINKS = (base(n) for n in (15, 17, 18, 19, 20, 21))
 AT_PASSAGES, AT_PASSAGE_SLOTS, AT_ACTIONS, AT_FAR, AT_LIKED = (base(n) for n in range(22, 27))
+AT_OWNERS, AT_LACKS = base(27), base(28)
 ROOM_BOXES, ROOM_LETTERS = room(BOXES[0].number), room(LETTERS[0].number)
 ROOM_POOL, ROOM_CARRIED, ROOM_LINKS, ROOM_PASSAGES = (room(n) for n in (18, 19, 21, 22))
 ROOM_CARRIED_SLOTS, ROOM_PASSAGE_SLOTS = room(20), room(23)
@@ -101,6 +102,7 @@ IN_BOXES, IN_LETTERS = counter(31), counter(33)  # two each
 IN_POOL, IN_CARRIED, IN_LINKS, FREE_LINK, FREE_LINKS, IN_PASSAGES, STAMP = (counter(n) for n in range(35, 42))
 START, COUNT = counter(42), counter(43)  # a letter that was just written
 IN_SOME, IN_LINE = counter(44), counter(45)
+PURGED = counter(46)  # the last round in which former paths that were over could be forgotten
 
 # Why the kernel came back, and which table has no room if that is it.
 DONE, PROGRESS, GROW = 0, 1, 2
@@ -137,7 +139,7 @@ def new_stamp(m: Block) -> int:
 @inlined
 def takes(m: Block, me: int, code: int) -> bool:
     """Whether the node whose turn it is takes a topic."""
-    return m[m[AT_TOPIC] + code * TOPIC_WIDTH + OWNER] == me + 1
+    return m[m[AT_OWNERS] + code] == me + 1
 
 
 @inlined
