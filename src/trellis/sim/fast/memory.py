@@ -19,7 +19,7 @@ Block = npt.NDArray[np.int64]
 
 NONE = -1  # no record
 TABLES = 32  # at most
-COUNTERS = 48
+COUNTERS = 64
 HEADER = 2 * TABLES + COUNTERS
 
 

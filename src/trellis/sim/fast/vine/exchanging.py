@@ -15,6 +15,7 @@ from trellis.sim.fast.vine.tables import (
     AT_LIST,
     AT_POOL,
     AT_SHUNNED,
+    COUNT,
     COVERING,
     DOUBTFUL,
     HEARD,
@@ -45,6 +46,7 @@ from trellis.sim.fast.vine.tables import (
     SIDE,
     SPOKE,
     STALE,
+    START,
     SWAPPED,
     VERSION,
     VIEW_COUNT,
@@ -84,8 +86,8 @@ def send_buffer(m: Block, rows: Block, me: int, to: int, reply: int) -> None:
     """Lines 3-4: a fresh sample, and my table; of each node the freshest word."""
     mail.begin_letter(m)
     sampling.show(m, me)
-    stamp, letter = new_stamp(m), m[AT_LETTERS + 1 - m[SIDE]] + m[mail.START]
-    for k in range(m[mail.COUNT]):
+    stamp, letter = new_stamp(m), m[AT_LETTERS + 1 - m[SIDE]] + m[START]
+    for k in range(m[COUNT]):
         at = mark_of(m, m[letter + k] & ID)
         m[at + MARK], m[at + MARK_AT] = stamp, k
     first = neighbours.rows_of(m, me)
@@ -98,7 +100,7 @@ def send_buffer(m: Block, rows: Block, me: int, to: int, reply: int) -> None:
             elif age < m[letter + m[at + MARK_AT]] >> AGE_SHIFT:
                 m[letter + m[at + MARK_AT]] = who | (age << AGE_SHIFT)
     mail.end_letter(m, me)
-    mail.send(m, rows, me, to, mail.SWAP | reply, NONE, m[mail.START], m[mail.COUNT])
+    mail.send(m, rows, me, to, mail.SWAP | reply, NONE, m[START], m[COUNT])
 
 
 @inlined
@@ -212,7 +214,7 @@ def hear(m: Block, me: int, row: int, proposals: int, asks: int) -> None:
     if not m[row + SPOKE]:
         m[row + SPOKE] = m[n + DOUBTFUL] = m[n + STALE] = 1
         m[row + VERSION] = sampling.profile(m, other) >> ID_BITS
-        m[row + SHARES] = neighbours.in_common(m, me, other) > 0
+        m[row + SHARES] = neighbours.in_common(m, me, other)
     if proposals != m[row + PROPOSALS]:
         if differ(m, pool, proposals, m[row + PROPOSALS]):
             m[n + DOUBTFUL] = 1

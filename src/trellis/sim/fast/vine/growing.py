@@ -20,8 +20,8 @@ def grown(m: Block, which: int) -> Block:
     if short in STRIDES:
         return widened(m, short)
     more = {short: 2 * int(m[room(which)])}
-    if short in t.BOXES:
-        more[t.ARRIVALS] = max(more[short], int(m[room(t.ARRIVALS.number)]))
+    if short == t.OUTBOX:
+        more[t.INBOX] = more[short]
     if short in HASHED:
         more[HASHED[short][0]] = 2 * more[short]
     new = roomier(m, t.PARTS, more)
@@ -49,12 +49,12 @@ def tidied(m: Block) -> bool:
     known = table(m, t.KNOWN)[:, 0].reshape(len(nodes), -1, t.ROW)
     there = np.nonzero(np.arange(known.shape[1]) < nodes[:, t.KNOWN_COUNT, None])
     beats = []
-    for side, box in enumerate(t.BOXES):
-        packets = table(m, box)[: int(m[t.IN_BOXES + side])]
+    sent, came = table(m, t.OUTBOX)[: int(m[t.IN_OUTBOX])], table(m, t.INBOX)[: int(m[t.IN_INBOX])]
+    for packets in (sent, came[int(m[t.CURSOR]) :]):
         beats.append((packets, np.flatnonzero(packets[:, t.HEAD] & mail.KINDS == mail.BEAT)))
     asking = nodes[nodes[:, t.ASKING] != NONE, t.ASKING]
     held = [nodes[:, t.PROPOSED], asking, pool[spans(asking + 1, pool[asking])[1::2]]]
-    held += [known[(*there, field)] for field in (t.PROPOSALS, t.ASKS)]
+    held += [known[there[0], there[1], field] for field in (t.PROPOSALS, t.ASKS)]
     held += [packets[which, field] for packets, which in beats for field in (t.A, t.B)]
     used = np.unique(np.concatenate(held))
     used = used[used != NONE]
@@ -72,7 +72,7 @@ def tidied(m: Block) -> bool:
     hops = spans(asking + 1, pool[asking])[1::2]
     pool[hops] = now(pool[hops])
     for field in (t.PROPOSALS, t.ASKS):
-        known[(*there, field)] = now(known[(*there, field)])
+        known[there[0], there[1], field] = now(known[there[0], there[1], field])
     for packets, which in beats:
         for field in (t.A, t.B):
             packets[which, field] = now(packets[which, field])

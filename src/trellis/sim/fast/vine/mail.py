@@ -16,10 +16,10 @@ from trellis.sim.fast.vine.tables import (
     AGE_SHIFT,
     ALL,
     ALL_TOPICS,
-    AT_ARRIVALS,
-    AT_BOXES,
+    AT_INBOX,
     AT_LETTERS,
     AT_NODES,
+    AT_OUTBOX,
     BYTES,
     CHANNEL,
     CHARS,
@@ -27,8 +27,9 @@ from trellis.sim.fast.vine.tables import (
     HEAD,
     ID,
     ID_BITS,
-    IN_BOXES,
+    IN_INBOX,
     IN_LETTERS,
+    IN_OUTBOX,
     LOSS,
     MOST_TOPICS,
     NODE,
@@ -80,9 +81,8 @@ def send(m: Block, rows: Block, me: int, to: int, what: int, id: int, a: int, b:
         out.write(rows, m[NOW], 0, out.SEND, me, out.own(m[ALL_TOPICS] + 1, me, m[ALL_TOPICS]), kind, to, 0, 0)
     if m[LOSS] and is_lost(m, me):
         return
-    side = 1 - m[SIDE]
-    p = m[AT_BOXES + side] + m[IN_BOXES + side] * PACKET
-    m[IN_BOXES + side] += 1
+    p = m[AT_OUTBOX] + m[IN_OUTBOX] * PACKET
+    m[IN_OUTBOX] += 1
     m[p + TO], m[p + HEAD], m[p + A], m[p + B] = to, (me << SENDER_SHIFT) | what, a, b
 
 
@@ -100,13 +100,12 @@ def arrived(m: Block, rows: Block, me: int, sender: int, kind: int, id: int) -> 
 @compiled
 def turn_over(m: Block) -> None:
     """What was sent is of this round now: by receiver, in the order in which it was sent."""
-    m[IN_BOXES + m[SIDE]] = m[IN_LETTERS + m[SIDE]] = 0
+    m[IN_LETTERS + m[SIDE]] = 0
     m[SIDE] = 1 - m[SIDE]
-    side, first = m[SIDE], m[AT_NODES]
-    count = m[IN_BOXES + side]
+    first, count = m[AT_NODES], m[IN_OUTBOX]
     for n in range(first, first + m[ALL] * NODE, NODE):
         m[n + AFTER] = 0
-    box, order = m[AT_BOXES + side], m[AT_ARRIVALS]
+    box, sorted_box = m[AT_OUTBOX], m[AT_INBOX]
     for p in range(box, box + count * PACKET, PACKET):
         m[first + m[p + TO] * NODE + AFTER] += 1
     total = 0
@@ -114,10 +113,12 @@ def turn_over(m: Block) -> None:
         mine = m[n + AFTER]
         m[n + AFTER] = total
         total += mine
-    for p in range(count):
-        n = first + m[box + p * PACKET + TO] * NODE
-        m[order + m[n + AFTER]] = p
+    for p in range(box, box + count * PACKET, PACKET):
+        n = first + m[p + TO] * NODE
+        q = sorted_box + m[n + AFTER] * PACKET
+        m[q + TO], m[q + HEAD], m[q + A], m[q + B] = m[p + TO], m[p + HEAD], m[p + A], m[p + B]
         m[n + AFTER] += 1
+    m[IN_INBOX], m[IN_OUTBOX] = count, 0
 
 
 # Letters: contacts, each with the age of what is told of it

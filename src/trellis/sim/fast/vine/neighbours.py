@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from trellis.sim.fast.jit import compiled, inlined
 from trellis.sim.fast.memory import NONE, Block
 from trellis.sim.fast.vine import mail, relays
 from trellis.sim.fast.vine.ring import nearness
 from trellis.sim.fast.vine.tables import (
     ASKS,
+    AT_BITS,
     AT_FORMER,
     AT_FULL,
     AT_KNOWN,
-    AT_LIKED,
     AT_LINE,
     AT_LIST,
     AT_MINE,
@@ -27,14 +29,13 @@ from trellis.sim.fast.vine.tables import (
     HEARD,
     KNOWN_COUNT,
     KNOWN_STRIDE,
-    LIKED_MAX,
-    LIKED_SHIFT,
     LIMIT,
     NOT,
     PAIR,
     PLACED,
     POINT,
     PROPOSALS,
+    RATED,
     RING,
     ROUND,
     ROW,
@@ -53,6 +54,7 @@ from trellis.sim.fast.vine.tables import (
     WHO,
     WHY_MINE,
     WHY_THEIRS,
+    WORDS,
     node,
     topic,
 )
@@ -208,26 +210,42 @@ def ask_again(m: Block, me: int) -> None:
 
 @inlined
 def in_common(m: Block, me: int, other: int) -> int:
-    """The rates of what the node whose turn it is shares with another one; of some it is remembered."""
-    kept = m[AT_LIKED] + me * LIKED_MAX + (other & (LIKED_MAX - 1))
-    if m[kept] >> LIKED_SHIFT == other + 1:
-        return m[kept] & ((1 << LIKED_SHIFT) - 1)
+    """The rates of what the node whose turn it is shares with another one. Words are counted without a sign: then the
+    compiler knows that none is before the beginning, and takes many at once."""
+    words = np.uint64(m[WORDS])
+    mine, theirs = np.uint64(m[AT_BITS]) + np.uint64(me) * words, np.uint64(m[AT_BITS]) + np.uint64(other) * words
+    found = np.uint64(0)
+    for k in range(words):
+        found += ones(np.uint64(m[mine + k]) & np.uint64(m[theirs + k]))
+    return rates_of(m, me, other) if found and m[RATED] else np.int64(found)  # type: ignore[return-value]
+
+
+@inlined
+def ones(x: np.uint64) -> np.uint64:
+    """How many bits are set."""
+    x = x - ((x >> np.uint64(1)) & np.uint64(0x5555555555555555))
+    x = (x & np.uint64(0x3333333333333333)) + ((x >> np.uint64(2)) & np.uint64(0x3333333333333333))
+    x = (x + (x >> np.uint64(4))) & np.uint64(0x0F0F0F0F0F0F0F0F)
+    return (x * np.uint64(0x0101010101010101)) >> np.uint64(56)
+
+
+@compiled
+def rates_of(m: Block, me: int, other: int) -> int:
     n, found = node(m, other), 0
     first, owners = m[AT_MINE] + m[n + FIRST_TOPIC], m[AT_OWNERS]
     for k in range(first, first + m[n + TOPICS]):
         if m[owners + m[k]] == me + 1:
             found += m[topic(m, m[k]) + T_RATE]
-    m[kept] = ((other + 1) << LIKED_SHIFT) | found
     return found
 
 
 @inlined
-def utility(m: Block, me: int, other: int, version: int) -> float:
-    """Formula (1)."""
-    shared = in_common(m, me, other) if version else 0
+def utility(m: Block, me: int, row: int) -> float:
+    """Formula (1), of a neighbour that has spoken."""
+    shared = m[row + SHARES]
     if not shared:
         return 0.0
-    return shared / max(shared, m[node(m, me) + WEIGHT] + m[node(m, other) + WEIGHT] - shared)
+    return shared / max(shared, m[node(m, me) + WEIGHT] + m[node(m, m[row + WHO]) + WEIGHT] - shared)
 
 
 # Those who chose me
@@ -275,8 +293,7 @@ def matters_more(m: Block, me: int, one: int, other: int) -> bool:
         if m[one + SINCE] != m[other + SINCE]:
             return m[one + SINCE] < m[other + SINCE]
     else:
-        x = utility(m, me, m[one + WHO], m[one + VERSION])
-        y = utility(m, me, m[other + WHO], m[other + VERSION])
+        x, y = utility(m, me, one), utility(m, me, other)
         if x != y:
             return x > y
     return m[one + WHO] > m[other + WHO]

@@ -1,7 +1,4 @@
-"""Relay paths, compiled. Answers to protocols/parts/relays.py, and to the part of overlays/vitis.py of that name.
-
-A path that was given up is cleared away when somebody looks at it after the round in which the machine does so.
-"""
+"""Relay paths, compiled. Answers to protocols/parts/relays.py, and to the part of overlays/vitis.py of that name."""
 
 from __future__ import annotations
 
@@ -26,7 +23,9 @@ from trellis.sim.fast.vine.tables import (
     FIRST_CARRIED,
     FIRST_CHILD,
     FIRST_PART,
+    FIRST_PARTED,
     FIRST_TOPIC,
+    FREE_CARRIED,
     GRACE,
     HOP_COUNT,
     HOP_REF,
@@ -38,12 +37,13 @@ from trellis.sim.fast.vine.tables import (
     L_VALUE,
     LAST_CARRIED,
     LAST_CHILD,
+    LEAST,
     MARK,
     MARK_AT,
+    NEXT_PARTED,
     OVERLAY,
     PLACE,
     PROPOSED,
-    PURGED,
     RENDEZVOUS,
     ROOM_CARRIED_SLOTS,
     ROUND,
@@ -83,13 +83,27 @@ def to_carry(m: Block, me: int, code: int) -> int:
     key = me * m[ALL_TOPICS] + code
     slot = hashing.slot_of(m, m[AT_CARRIED_SLOTS], m[ROOM_CARRIED_SLOTS] - 1, key)
     if not m[slot]:
-        m[slot], m[slot + 1] = key + 1, m[IN_CARRIED]
-        c = m[AT_CARRIED] + m[IN_CARRIED] * CARRY
-        m[IN_CARRIED] += 1
+        record = m[FREE_CARRIED]
+        if record == NONE:
+            record = m[IN_CARRIED]
+            m[IN_CARRIED] += 1
+        else:
+            m[FREE_CARRIED] = m[m[AT_CARRIED] + record * CARRY + C_NEXT]
+        m[slot], m[slot + 1] = key + 1, record
+        c = m[AT_CARRIED] + record * CARRY
         m[c + C_KEY], m[c + C_TOPIC] = key, code
-        for field in range(FIRST_CHILD, CARRY):
+        for field in range(LEAST, CARRY):
             m[c + field] = NONE
     return m[AT_CARRIED] + m[slot + 1] * CARRY
+
+
+@inlined
+def carry_no_more(m: Block, c: int) -> None:
+    """If nobody is next to me any more, nor was lately."""
+    if m[c + FIRST_CHILD] == NONE and m[c + FIRST_PART] == NONE:
+        hashing.remove(m, m[AT_CARRIED_SLOTS], m[ROOM_CARRIED_SLOTS] - 1, m[c + C_KEY])
+        m[c + C_KEY], m[c + C_NEXT] = NONE, m[FREE_CARRIED]
+        m[FREE_CARRIED] = (c - m[AT_CARRIED]) // CARRY
 
 
 @compiled
@@ -109,8 +123,10 @@ def hear(m: Block, me: int, child: int, before: int, asks: int) -> None:
     if before != NONE:
         for k in range(pool + before + 1, pool + before + 1 + m[pool + before], 2):
             if m[topic(m, m[k]) + SEEN] != new:
-                take_out(m, me, m[k], child)
+                c = carried(m, me, m[k])
+                take_out(m, me, c, child)
                 part(m, me, m[k], child)
+                carry_no_more(m, c)
     m[node(m, me) + STALE] = 1
 
 
@@ -123,6 +139,7 @@ def put_in(m: Block, me: int, code: int, child: int, gateway: int) -> None:
         at = link_at(m, link)
         if m[at + L_NODE] == child:
             m[at + L_VALUE] = gateway
+            find_least(m, c)
             return
         link = m[at + L_NEXT]
     link = new_link(m, child, gateway)
@@ -132,6 +149,18 @@ def put_in(m: Block, me: int, code: int, child: int, gateway: int) -> None:
     else:
         m[link_at(m, m[c + LAST_CHILD]) + L_NEXT] = link
     m[c + LAST_CHILD] = link
+    m[c + LEAST] = gateway if m[c + LEAST] == NONE else min(gateway, m[c + LEAST])
+
+
+@inlined
+def find_least(m: Block, c: int) -> None:
+    """`gateway_below`: one that stands for all of them; NONE if there is nobody."""
+    link, least = m[c + FIRST_CHILD], NONE
+    while link != NONE:
+        gateway = m[link_at(m, link) + L_VALUE]
+        least = gateway if least == NONE else min(gateway, least)
+        link = m[link_at(m, link) + L_NEXT]
+    m[c + LEAST] = least
 
 
 @inlined
@@ -149,8 +178,8 @@ def enlist(m: Block, n: int, c: int) -> None:
 
 
 @compiled
-def take_out(m: Block, me: int, code: int, child: int) -> None:
-    c, n = carried(m, me, code), node(m, me)
+def take_out(m: Block, me: int, c: int, child: int) -> None:
+    n = node(m, me)
     before, link = NONE, m[c + FIRST_CHILD]
     while m[link_at(m, link) + L_NODE] != child:
         before, link = link, m[link_at(m, link) + L_NEXT]
@@ -162,6 +191,7 @@ def take_out(m: Block, me: int, code: int, child: int) -> None:
     if after == NONE:
         m[c + LAST_CHILD] = before
     free_link(m, link)
+    find_least(m, c)
     if m[c + FIRST_CHILD] != NONE:
         return
     if m[c + C_BEFORE] == NONE:
@@ -181,28 +211,54 @@ def part(m: Block, me: int, code: int, other: int) -> None:
     if not m[GRACE]:
         return
     c, until = to_carry(m, me, code), m[ROUND] + m[GRACE]
-    cleared = m[PURGED] // m[GRACE] * m[GRACE]  # the last round in which what was over was forgotten
     before, link = NONE, m[c + FIRST_PART]
     while link != NONE:
         at = link_at(m, link)
-        after = m[at + L_NEXT]
-        if m[at + L_VALUE] <= cleared:
+        if m[at + L_NODE] == other:
+            m[at + L_VALUE] = until
+            return
+        before, link = link, m[at + L_NEXT]
+    link = new_link(m, other, until)
+    if before == NONE:
+        n = node(m, me)
+        m[c + FIRST_PART], m[c + NEXT_PARTED] = link, m[n + FIRST_PARTED]
+        m[n + FIRST_PARTED] = (c - m[AT_CARRIED]) // CARRY
+    else:
+        m[link_at(m, before) + L_NEXT] = link
+
+
+@compiled
+def begin_round(m: Block, me: int) -> None:
+    """Now and then, forget who was next to me lately and is not any more."""
+    n, now = node(m, me), m[ROUND]
+    record = m[n + FIRST_PARTED]
+    if record == NONE or now % m[GRACE]:
+        return
+    m[n + FIRST_PARTED] = NONE
+    while record != NONE:
+        c = m[AT_CARRIED] + record * CARRY
+        after = m[c + NEXT_PARTED]
+        forget_parts(m, c, now)
+        if m[c + FIRST_PART] != NONE:
+            m[c + NEXT_PARTED], m[n + FIRST_PARTED] = m[n + FIRST_PARTED], record
+        carry_no_more(m, c)
+        record = after
+
+
+@inlined
+def forget_parts(m: Block, c: int, now: int) -> None:
+    before, link = NONE, m[c + FIRST_PART]
+    while link != NONE:
+        after = m[link_at(m, link) + L_NEXT]
+        if m[link_at(m, link) + L_VALUE] > now:
+            before = link
+        else:
             if before == NONE:
                 m[c + FIRST_PART] = after
             else:
                 m[link_at(m, before) + L_NEXT] = after
             free_link(m, link)
-        elif m[at + L_NODE] == other:
-            m[at + L_VALUE] = until
-            return
-        else:
-            before = link
         link = after
-    link = new_link(m, other, until)
-    if before == NONE:
-        m[c + FIRST_PART] = link
-    else:
-        m[link_at(m, before) + L_NEXT] = link
 
 
 # Whom I ask
@@ -237,12 +293,7 @@ def wish(m: Block, me: int) -> int:
     while record != NONE:
         c = m[AT_CARRIED] + record * CARRY
         if not takes(m, me, m[c + C_TOPIC]):
-            link = m[c + FIRST_CHILD]
-            least = m[link_at(m, link) + L_VALUE]
-            while link != NONE:
-                least = min(least, m[link_at(m, link) + L_VALUE])
-                link = m[link_at(m, link) + L_NEXT]
-            m[at + W_TOPIC], m[at + W_GATEWAY] = m[c + C_TOPIC], least
+            m[at + W_TOPIC], m[at + W_GATEWAY] = m[c + C_TOPIC], m[c + LEAST]
             at += WISH
             count += 1
         record = m[c + C_NEXT]

@@ -30,7 +30,7 @@ from trellis.sim.fast.vine.tables import (
 @inlined
 def clockwise(start: int, end: int) -> int:
     """As a signed word. Of signed ones the compiler believes that no difference is too large."""
-    return np.int64(np.uint64(end) - np.uint64(start))
+    return np.int64(np.uint64(end) - np.uint64(start))  # type: ignore[return-value]
 
 
 @inlined

@@ -5,7 +5,7 @@ from __future__ import annotations
 from trellis.sim.fast import lines as out
 from trellis.sim.fast.jit import compiled, inlined
 from trellis.sim.fast.memory import NONE, Block
-from trellis.sim.fast.vine import exchanging, mail, neighbours, sampling, spreading
+from trellis.sim.fast.vine import exchanging, mail, neighbours, relays, sampling, spreading
 from trellis.sim.fast.vine.tables import (
     A_AT,
     A_NODE,
@@ -15,11 +15,9 @@ from trellis.sim.fast.vine.tables import (
     ALL_ACTIONS,
     ALL_TOPICS,
     AT_ACTIONS,
-    AT_ARRIVALS,
-    AT_BOXES,
+    AT_INBOX,
     AT_MINE,
     AT_OWNERS,
-    BOXES,
     CARRIED,
     CURSOR,
     CYCLED,
@@ -32,10 +30,10 @@ from trellis.sim.fast.vine.tables import (
     FULL_STRIDE,
     GROW,
     HEAD,
-    IN_BOXES,
     IN_CARRIED,
     IN_LETTERS,
     IN_LINKS,
+    IN_OUTBOX,
     IN_PASSAGES,
     IN_POOL,
     IN_ROWS,
@@ -47,6 +45,7 @@ from trellis.sim.fast.vine.tables import (
     LINKS,
     NEXT_ACTION,
     NOW,
+    OUTBOX,
     PACKET,
     PAIR,
     PASSAGE_COUNT,
@@ -54,11 +53,10 @@ from trellis.sim.fast.vine.tables import (
     PLACE,
     POOL,
     PROGRESS,
-    PURGED,
-    ROOM_BOXES,
     ROOM_CARRIED,
     ROOM_LETTERS,
     ROOM_LINKS,
+    ROOM_OUTBOX,
     ROOM_PASSAGES,
     ROOM_POOL,
     ROUND,
@@ -78,7 +76,7 @@ from trellis.sim.fast.vine.tables import (
 )
 
 MORE = 64  # of whatever little may come of one event
-IN_BOX, IN_LETTER = BOXES[0].number, LETTERS[0].number
+IN_BOX, IN_LETTER = OUTBOX.number, LETTERS[0].number
 NO_POOL, NO_CARRIED, NO_LINKS, NO_PASSAGES = (part.number for part in (POOL, CARRIED, LINKS, PASSAGES))
 NO_KNOWN, NO_FULL, NO_SHUNNED = (part.number for part in (KNOWN, FULL, SHUNNED))
 
@@ -121,12 +119,12 @@ def take_turn(m: Block, rows: Block, me: int) -> bool:
     while m[CURSOR] < m[node(m, me) + AFTER]:
         if lacks_room(m, rows, me):
             return False
-        p = m[AT_BOXES + m[SIDE]] + m[m[AT_ARRIVALS] + m[CURSOR]] * PACKET
+        p = m[AT_INBOX] + m[CURSOR] * PACKET
         m[CURSOR] += 1
         m[EVENTS] += 1
-        m[ROUND] = m[PURGED] = m[NOW] - 1
+        m[ROUND] = m[NOW] - 1
         receive(m, rows, me, m[p + HEAD], m[p + A], m[p + B])
-    m[ROUND], m[PURGED] = m[NOW], m[NOW] - 1 + m[CYCLED]
+    m[ROUND] = m[NOW]
     if not m[CYCLED] and m[NOW]:
         if lacks_room(m, rows, me):
             return False
@@ -173,7 +171,7 @@ def receive(m: Block, rows: Block, me: int, head: int, a: int, b: int) -> None:
 @compiled
 def cycle(m: Block, rows: Block, me: int) -> None:
     neighbours.begin_round(m, me)
-    m[PURGED] = m[ROUND]
+    relays.begin_round(m, me)
     sampling.exchange(m, rows, me)
     to = exchanging.partner(m, me)
     if to != NONE:
@@ -191,8 +189,8 @@ def lacks_room(m: Block, rows: Block, me: int) -> bool:
     short = NONE
     if not out.has_room(rows, sent):
         short = IN_ROWS
-    elif m[IN_BOXES + side] + sent > m[ROOM_BOXES + side]:
-        short = IN_BOX + side
+    elif m[IN_OUTBOX] + sent > m[ROOM_OUTBOX]:
+        short = IN_BOX
     elif m[IN_LETTERS + side] + 4 * (known + VIEW_MAX + MORE) > m[ROOM_LETTERS + side]:
         short = IN_LETTER + side
     elif m[IN_POOL] + 4 * (topics + m[ALL] + MORE) > m[ROOM_POOL]:

@@ -55,7 +55,8 @@ class Vines:
         who = np.concatenate([*members, np.zeros(0, np.int64)])
         places = self.options["table"] or UNBOUNDED
         self.k = max(0, places - 2) if overlay == "rendezvous" else self.options.get("k", 0)
-        strides = {t.KNOWN: 64 * t.ROW, t.FULL: 4 * t.PAIR, t.SHUNNED: 32 * t.PAIR}
+        strides = {t.KNOWN: 64 * t.ROW, t.FULL: 32 * t.PAIR, t.SHUNNED: 64 * t.PAIR}
+        words = (topics + 63) // 64
         formers = (min(places, 256) + 2) * t.PAIR
         rooms = {
             t.NODES: nodes,
@@ -69,15 +70,15 @@ class Vines:
             t.LINE: 2 * nodes + 4,
             t.LIST: nodes + 1,
             t.WANTED: topics + 1,
-            **dict.fromkeys((*t.BOXES, t.ARRIVALS), 48 * nodes + 256),  # what is not touched costs nothing
+            **dict.fromkeys((t.OUTBOX, t.INBOX), 48 * nodes + 256),  # what is not touched costs nothing
             **dict.fromkeys(t.LETTERS, 256 * nodes + 1024),
-            t.POOL: 8 * (nodes + topics) + 32 * len(mine) + 4096,
-            t.CARRIED: 1 << (topics + 2 * len(mine) + 256).bit_length(),
-            t.LINKS: 4 * topics + 4 * len(mine) + 1024,
+            t.POOL: 8 * (nodes + topics) + 64 * len(mine) + 4096,
+            t.CARRIED: 1 << (topics + 6 * len(mine) + 256).bit_length(),
+            t.LINKS: 4 * topics + 32 * len(mine) + 1024,
             t.PASSAGES: 1 << (32 * len(self.plan.actions) + 1024).bit_length(),
             t.ACTIONS: len(self.plan.actions),
             t.FAR: nodes * self.k,
-            t.LIKED: nodes * t.LIKED_MAX,
+            t.BITS: nodes * words,
             t.OWNERS: topics + 1,
             t.LACKS: topics + 1,
         }
@@ -86,11 +87,14 @@ class Vines:
         for part, stride in strides.items():
             m[growing.STRIDES[part]] = stride
         m[t.FORMER_STRIDE], m[t.OVERLAY], m[t.TABLE_MAX] = formers, OVERLAYS[overlay], places
-        m[t.NOW], m[t.TURN], m[t.ALL], m[t.ALL_TOPICS], m[t.FREE_LINK] = -1, nodes, nodes, topics, NONE
+        m[t.NOW], m[t.TURN], m[t.ALL], m[t.ALL_TOPICS], m[t.WORDS] = -1, nodes, nodes, topics, words
+        m[[t.FREE_LINK, t.FREE_CARRIED]] = NONE
         self.begin_options(m)
         self.begin_topics(m)
         order = np.argsort(who, kind="stable")
         table(m, t.MINE)[:, 0] = mine[order]
+        bits = table(m, t.BITS)[:, 0].reshape(nodes, words)
+        np.bitwise_or.at(bits, (who, mine // 64), np.int64(1) << (mine % 64))
         self.begin_nodes(m, np.bincount(who, minlength=nodes))
         self.begin_actions(m)
         self.confirm(members)
@@ -114,6 +118,7 @@ class Vines:
         for code, topic in enumerate(self.topics):
             rows[code, t.T_POINT], rows[code, t.T_RATE] = signed(of_topic(seed, topic)), rates.of(topic)
             rows[code, t.T_BYTES] = size_of_names([topic])
+        m[t.RATED] = bool(self.about)
 
     def begin_nodes(self, m: Block, counts: Block) -> None:
         seed, rows, topics, mine = self.scenario.seed, table(m, t.NODES), table(m, t.TOPIC), table(m, t.MINE)[:, 0]
@@ -125,7 +130,7 @@ class Vines:
             sums = np.concatenate([np.zeros(1, np.int64), np.cumsum(each[mine])])
             rows[:, field] = sums[ends] - sums[ends - counts]
         chains = [t.FIRST_CARRIED, t.LAST_CARRIED, t.FIRST_PASSAGE, t.LAST_PASSAGE, t.PROPOSED, t.ASKING]
-        rows[:, [*chains, t.FIRST_PASSED, t.LAST_PASSED]] = NONE
+        rows[:, [*chains, t.FIRST_PASSED, t.LAST_PASSED, t.FIRST_PARTED]] = NONE
         rows[:, [t.DOUBTFUL, t.STALE]] = 1
         view, far = table(m, t.VIEW)[:, 0].reshape(self.nodes, -1), table(m, t.FAR).reshape(self.nodes, -1)
         for me in range(self.nodes):

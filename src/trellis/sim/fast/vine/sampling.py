@@ -11,6 +11,7 @@ from trellis.sim.fast.vine.tables import (
     AGE_SHIFT,
     AT_LINE,
     AT_VIEW,
+    COUNT,
     FLIP,
     FRESH,
     ID,
@@ -27,6 +28,7 @@ from trellis.sim.fast.vine.tables import (
     S_VERSION,
     SAMPLE,
     SAMPLED,
+    START,
     TOPICS,
     VIEW_COUNT,
     VIEW_MAX,
@@ -73,7 +75,7 @@ def send_view(m: Block, rows: Block, me: int, to: int, reply: int) -> None:
     mail.begin_letter(m)
     show(m, me)
     mail.end_letter(m, me)
-    mail.send(m, rows, me, to, mail.SAMPLE | reply, NONE, m[mail.START], m[mail.COUNT])
+    mail.send(m, rows, me, to, mail.SAMPLE | reply, NONE, m[START], m[COUNT])
 
 
 @compiled

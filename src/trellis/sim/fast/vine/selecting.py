@@ -40,7 +40,9 @@ from trellis.sim.fast.vine.tables import (
     S_OUT,
     S_VERSION,
     S_WHY,
+    SHARES,
     SHORTCUT,
+    SPOKE,
     TABLE_MAX,
     TOPICS,
     VITIS,
@@ -161,13 +163,17 @@ def befriend(m: Block, me: int) -> None:
     """Those who have the most in common with me; who is liked as much comes in an order of my own."""
     line, first, most = m[AT_LINE], m[IN_LINE], m[TABLE_MAX] - m[IN_LINE]
     weight, salt, kept = m[node(m, me) + WEIGHT], m[node(m, me) + POINT] ^ FLIP, 0
+    rows, known = rows_of(m, me), m[node(m, me) + KNOWN_COUNT]
     if most <= 0:
         return
     for c in range(m[IN_SOME]):
         s = some(m, c)
         if m[s + S_OUT]:
             continue
-        shared = in_common(m, me, m[s + S_NODE]) if m[s + S_VERSION] else 0
+        if c < known and m[rows + c * ROW + SPOKE]:
+            shared = m[rows + c * ROW + SHARES]
+        else:
+            shared = in_common(m, me, m[s + S_NODE]) if m[s + S_VERSION] else 0
         m[s + S_A] = shared
         m[s + S_B] = max(1, shared, weight + m[node(m, m[s + S_NODE]) + WEIGHT] - shared)
         at = first + kept

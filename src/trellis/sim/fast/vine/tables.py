@@ -13,7 +13,7 @@ FLIP = -(1 << 63)  # exchanges the lower and the upper half of 64 bits: then sig
 ID_BITS = 20
 ID = (1 << ID_BITS) - 1
 
-NODES = Table(0, 26)
+NODES = Table(0, 27)
 POINT, FIRST_TOPIC, TOPICS, WEIGHT, BYTES, CHARS = range(6)  # on the ring; its topics, their rates and names
 KNOWN_COUNT, VIEW_COUNT, FULL_COUNT, SHUN_COUNT, FORMER_COUNT = range(6, 11)
 DOUBTFUL, STALE = 11, 12  # whether proposals may have changed, and whether whom it asks may have
@@ -22,6 +22,7 @@ FIRST_CARRIED, LAST_CARRIED, CARRIED_COUNT = 15, 16, 17
 FIRST_PASSAGE, LAST_PASSAGE, PASSAGE_COUNT = 18, 19, 20
 SENT, AFTER = 21, 22  # packets so far (if any are lost); behind its packets of this round
 FIRST_PASSED, LAST_PASSED, PASSED_COUNT = 23, 24, 25  # messages that went through it
+FIRST_PARTED = 26  # topics of whose paths somebody was next to it lately
 
 MINE = Table(1, 1)  # topics of one node after the other, each in ascending order
 
@@ -50,15 +51,14 @@ LIST = Table(11, 1)  # nodes in an order
 WANTED = Table(12, 3)  # by topic
 W_TOPIC, W_GATEWAY, W_HOP = 0, 1, 2
 
-BOXES = Table(13, 4), Table(14, 4)  # packets of this round, and of the next one: in turns
+OUTBOX, INBOX = Table(13, 4), Table(14, 4)  # packets in the order in which they were sent; of this round, by receiver
 TO, HEAD, A, B = range(4)
 LETTERS = Table(15, 1), Table(16, 1)  # contacts in packets, in turns: who, the version of its profile, its age
 AGE_SHIFT = ID_BITS + 1
-ARRIVALS = Table(17, 1)  # packets of this round, by receiver
 
 POOL = Table(18, 1)  # how many words, then so many
-CARRIED = Table(19, 7)  # what a node carries of a topic for others
-C_KEY, C_TOPIC, FIRST_CHILD, LAST_CHILD, FIRST_PART, C_BEFORE, C_NEXT = range(7)
+CARRIED = Table(19, 9)  # what a node carries of a topic for others; key: NONE if it is free
+C_KEY, C_TOPIC, LEAST, FIRST_CHILD, LAST_CHILD, FIRST_PART, C_BEFORE, C_NEXT, NEXT_PARTED = range(9)
 CARRIED_SLOTS = Table(20, 2)
 LINKS = Table(21, 3)  # chains
 L_NODE, L_VALUE, L_NEXT = 0, 1, 2
@@ -73,36 +73,34 @@ PASSAGE_SLOTS = Table(23, 2)
 ACTIONS = Table(24, 4)
 A_AT, A_NODE, A_TOPIC, A_SEQ = range(4)
 FAR = Table(25, 2)  # k for each node: how far a shortcut should go (flipped), and a quarter of that
-LIKED = Table(26, 1)  # what a node has in common with some others
-LIKED_MAX = 256
-LIKED_SHIFT = 40
+BITS = Table(26, 1)  # each node's topics, a bit for each
 
-PARTS = [NODES, MINE, TOPIC, KNOWN, VIEW, FULL, SHUNNED, FORMER, MARKS, SOME, LINE, LIST, WANTED, *BOXES, *LETTERS]
-PARTS += [ARRIVALS, POOL, CARRIED, CARRIED_SLOTS, LINKS, PASSAGES, PASSAGE_SLOTS, ACTIONS, FAR, LIKED, OWNERS, LACKS]
+PARTS = [NODES, MINE, TOPIC, KNOWN, VIEW, FULL, SHUNNED, FORMER, MARKS, SOME, LINE, LIST, WANTED, OUTBOX, INBOX]
+PARTS += [*LETTERS, POOL, CARRIED, CARRIED_SLOTS, LINKS, PASSAGES, PASSAGE_SLOTS, ACTIONS, FAR, BITS, OWNERS, LACKS]
 
 AT_NODES, AT_MINE, AT_TOPIC, AT_KNOWN, AT_VIEW, AT_FULL, AT_SHUNNED, AT_FORMER = (base(n) for n in range(8))
-AT_MARKS, AT_SOME, AT_LINE, AT_LIST, AT_WANTED, AT_BOXES = (base(n) for n in range(8, 14))
-AT_LETTERS, AT_ARRIVALS, AT_POOL, AT_CARRIED, AT_CARRIED_SLOTS, AT_LINKS = (base(n) for n in (15, 17, 18, 19, 20, 21))
-AT_PASSAGES, AT_PASSAGE_SLOTS, AT_ACTIONS, AT_FAR, AT_LIKED = (base(n) for n in range(22, 27))
+AT_MARKS, AT_SOME, AT_LINE, AT_LIST, AT_WANTED, AT_OUTBOX, AT_INBOX = (base(n) for n in range(8, 15))
+AT_LETTERS, AT_POOL, AT_CARRIED, AT_CARRIED_SLOTS, AT_LINKS = (base(n) for n in (15, 18, 19, 20, 21))
+AT_PASSAGES, AT_PASSAGE_SLOTS, AT_ACTIONS, AT_FAR, AT_BITS = (base(n) for n in range(22, 27))
 AT_OWNERS, AT_LACKS = base(27), base(28)
-ROOM_BOXES, ROOM_LETTERS = room(BOXES[0].number), room(LETTERS[0].number)
+ROOM_OUTBOX, ROOM_LETTERS = room(OUTBOX.number), room(LETTERS[0].number)
 ROOM_POOL, ROOM_CARRIED, ROOM_LINKS, ROOM_PASSAGES = (room(n) for n in (18, 19, 21, 22))
 ROOM_CARRIED_SLOTS, ROOM_PASSAGE_SLOTS = room(20), room(23)
 NODE, TOPIC_WIDTH, MARKED, SOMEBODY, PLACED = NODES.width, TOPIC.width, MARKS.width, SOME.width, LINE.width
-WISH, PACKET, CARRY, LINK, PASSAGE, ACTION = (t.width for t in (WANTED, BOXES[0], CARRIED, LINKS, PASSAGES, ACTIONS))
+WISH, PACKET, CARRY, LINK, PASSAGE, ACTION = (t.width for t in (WANTED, OUTBOX, CARRIED, LINKS, PASSAGES, ACTIONS))
 
 # Time: of the host, and as the node whose turn it is counts rounds (before its `Cycle` it is one behind).
 NOW, ROUND, TURN, CYCLED, CURSOR = (counter(n) for n in range(5))
-EVENTS, NEXT_ACTION, ALL_ACTIONS, LACKING, SIDE = (counter(n) for n in range(5, 10))  # side: which box is of this round
+EVENTS, NEXT_ACTION, ALL_ACTIONS, LACKING, SIDE = (counter(n) for n in range(5, 10))  # side: which letters came
 OVERLAY, ALL, ALL_TOPICS, MOST_TOPICS = (counter(n) for n in range(10, 14))
 TABLE_MAX, LIMIT, SAMPLE, GRACE, D, COVER, K, LOSS, UPKEEP = (counter(n) for n in range(14, 23))
 SAMPLED, FRESH, SWAPPED, CHANNEL = (counter(n) for n in range(23, 27))  # draws with no key yet
 KNOWN_STRIDE, FULL_STRIDE, SHUN_STRIDE, FORMER_STRIDE = (counter(n) for n in range(27, 31))
-IN_BOXES, IN_LETTERS = counter(31), counter(33)  # two each
+IN_OUTBOX, IN_INBOX, IN_LETTERS = counter(31), counter(32), counter(33)  # of letters, one for each side
 IN_POOL, IN_CARRIED, IN_LINKS, FREE_LINK, FREE_LINKS, IN_PASSAGES, STAMP = (counter(n) for n in range(35, 42))
 START, COUNT = counter(42), counter(43)  # a letter that was just written
 IN_SOME, IN_LINE = counter(44), counter(45)
-PURGED = counter(46)  # the last round in which former paths that were over could be forgotten
+FREE_CARRIED, WORDS, RATED = (counter(n) for n in range(46, 49))  # words of bits; whether topics have rates
 
 # Why the kernel came back, and which table has no room if that is it.
 DONE, PROGRESS, GROW = 0, 1, 2
