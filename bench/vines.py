@@ -3,11 +3,11 @@
     .venv/bin/python bench/vines.py [--sizes 1000,2000,5000,10000] [--rounds 60] [--events 1000]
     .venv/bin/python bench/vines.py --rounds 15 --events 4 --drained 1   # only how the cost of a round grows
     .venv/bin/python bench/vines.py --sizes 10000 --overlay rendezvous [--correlation random]
+    .venv/bin/python bench/vines.py --engine fast [--table 35]   # the compiled twin: the same rows
 
 One process, one core: nodes with 50 of 5,000 topics, drawn at random unless a correlation is given, a table of 15, the
 printed form; after the rounds the events, and as many rounds as it takes until they are everywhere. The largest size is
-the paper's. Seconds are the
-processor's, not the clock's; the growth is a ratio measured in one run.
+the paper's. Seconds are the processor's, not the clock's; the growth is a ratio measured in one run.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ import time
 from trellis.metrics.hits import hits
 from trellis.metrics.relaying import relaying
 from trellis.scenario.model import Buckets, Cycles, Nodes, Rated, Scenario, StackSpec
-from trellis.sim import run
+from trellis.sim import ENGINES, REFERENCE, run
 from trellis.words import Time
 
 TOPICS, EACH, TABLE = 5000, 50, 15
@@ -34,12 +34,13 @@ def scenario(
     overlay: str = "vitis",
     correlation: str = "random",
     drained: int = DRAINED,
+    table: int = TABLE,
 ) -> Scenario:
     over = min(events, OVER)
     return Scenario(
         name=f"{overlay}-{nodes}",
         seed=1,
-        stack=StackSpec(overlay=overlay, ordering="unordered", table=TABLE, repair=0),
+        stack=StackSpec(overlay=overlay, ordering="unordered", table=table, repair=0),
         nodes=Nodes(count=nodes),
         subscriptions=Buckets(topics=TOPICS, each=EACH, of=BUCKETS[correlation]),
         workload=Rated(messages=events, begin=rounds, per=events // over),
@@ -54,11 +55,13 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=60)
     parser.add_argument("--events", type=int, default=1000)
     parser.add_argument("--drained", type=int, default=DRAINED, help="rounds after the last event")
-    parser.add_argument("--overlay", choices=["vitis", "rendezvous"], default="vitis")
+    parser.add_argument("--overlay", choices=["vitis", "rendezvous", "topic-overlay"], default="vitis")
+    parser.add_argument("--table", type=int, default=TABLE, help="entries of a node's table")
     parser.add_argument("--correlation", choices=list(BUCKETS), default="random")
+    parser.add_argument("--engine", choices=ENGINES, default=REFERENCE)
     asked = parser.parse_args()
     first = None
-    print("nodes   seconds  per round  per node and round  growth  hit ratio  overhead  hops  memory")
+    print("nodes  engine     seconds  per round  per node and round  growth  hit ratio  overhead  hops  memory")
     for nodes in map(int, asked.sizes.split(",")):
         done: list[Time] = [0]
         began = time.process_time()
@@ -68,8 +71,10 @@ def main() -> None:
                 done[0] = now
                 print(f"  round {now}, {time.process_time() - began:.0f} s", end="\r", flush=True)
 
-        world = scenario(nodes, asked.rounds, asked.events, asked.overlay, asked.correlation, asked.drained)
-        result = run(world, progress=tell)
+        world = scenario(
+            nodes, asked.rounds, asked.events, asked.overlay, asked.correlation, asked.drained, asked.table
+        )
+        result = run(world, asked.engine, progress=tell)
         seconds = time.process_time() - began
         per_round = seconds / (world.end or 1)
         each = per_round / nodes
@@ -77,9 +82,12 @@ def main() -> None:
         found, hit = relaying(result.trace), hits(result.trace, quiet=True)
         memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / (1 << 20)
         print(
-            f"{nodes:6,}  {seconds:7.0f}  {per_round:7.2f} s  {1e6 * each:13.0f} us     {each / first:5.2f}"
+            f"{nodes:6,}  {result.engine:9}  {seconds:7.0f}  {per_round:7.2f} s  {1e6 * each:13.0f} us"
+            f"     {each / first:5.2f}"
             f"  {hit.ratio or 0:9.4f}  {found.overhead or 0:8.1%}  {found.delay or 0:4.1f}  {memory:.1f} GiB"
         )
+        if result.compiling:
+            print(f"  by the clock: {result.compiling:.0f} s until kernels were there, {result.seconds:.0f} s the run")
 
 
 if __name__ == "__main__":

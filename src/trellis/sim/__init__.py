@@ -15,6 +15,7 @@ from trellis.sim import fast
 from trellis.sim.cycles import ChurningHost, CycleHost
 from trellis.sim.faults import FaultyHost
 from trellis.sim.host import BUILD, Host, Progress
+from trellis.sim.settled import is_settled
 from trellis.sim.tally import Tally
 from trellis.sim.waiting import WaitingHost
 from trellis.trace.table import Trace, Untold
@@ -106,9 +107,7 @@ def is_quiet(host: Host) -> bool:
     scenario = host.scenario
     if not protocols.never_rests(scenario.stack.overlay) or scenario.end is None:
         return host.calendar.next_time() is None
-    rounds = protocols.rounds_to_settle(scenario.stack.overlay)
-    last = max(scenario.last_cause(), *(action.at for action in host.plan.actions[-1:]), 0)
-    return scenario.end - last >= rounds * (scenario.stack.options().get("period") or 1)
+    return is_settled(scenario, host.plan)
 
 
 def host_of(scenario: Scenario) -> type[Host]:

@@ -20,10 +20,11 @@ from trellis.protocols import FIXED
 from trellis.scenario.load import check, from_mapping
 from trellis.scenario.model import Random, Scenario
 from trellis.sim import FAST, REFERENCE, Run, run
-from trellis.sim.fast import covers
+from trellis.sim.fast import TWINS, covers
 from trellis.swarm.dice import Dice
 from trellis.swarm.gossips import gossips, repaired
 from trellis.swarm.schedule import schedule
+from trellis.swarm.twins_in_rounds import in_rounds
 from trellis.trace.rows import COLUMNS
 
 
@@ -67,6 +68,8 @@ def scenario_of(seed: int, overlay: str, ordering: str) -> Scenario:
         return gossips(dice, overlay)
     if overlay == "damulticast":
         return repaired(dice, overlay)
+    if TWINS[overlay].for_ever:
+        return in_rounds(dice, overlay)
     found = schedule(seed, overlay, ordering) if dice.between(0, 1) else experiment(dice, overlay, ordering)
     if overlay == "brokers":  # few of them, too: else nearly every node is one
         stack = msgspec.structs.replace(found.stack, brokers=dice.one_of([1, 2, 5, 32]))

@@ -18,10 +18,11 @@ from trellis.events import Publish
 from trellis.protocols import LAYERED, needs_fifo_links
 from trellis.protocols.parts.hierarchy import ROOT, in_tree
 from trellis.scenario.load import somebody_moves
-from trellis.scenario.model import Cycles, Faults, Matrix, Network, Queue, Random, Scenario
+from trellis.scenario.model import Cycles, Faults, Matrix, Network, Queue, Random, Replies, Scenario, Script
 from trellis.scenario.plan import Plan, plan
 
 if TYPE_CHECKING:
+    from trellis.sim.fast.vine.running import Vines
     from trellis.sim.fast.whole import Whole
 
 INSTEAD = "use engine='reference'"
@@ -30,16 +31,21 @@ LARGE = 1 << 17  # actions times nodes from which on a run is worth loading the 
 ONE_OF_MANY = 1 << 8  # the same of runs that experiments make by the thousand, one small run after the other
 LEVELS_MAX = 60  # groups one above the other; and messages: bits of a number
 TOPICS_MAX, BYTES_MAX, ROUNDS_MAX = 500, 1 << 18, 64  # of daMulticast with repair
+LONG = 1 << 15  # rounds times nodes, of an overlay that acts in every round
+VINE_CELLS = 2048  # numbers of each node of a vine
+VINE_TOPICS = 1 << 14  # of which a node remembers former paths
+VINE_BYTES = 64 << 20  # of messages on their way through a node
 
 
 class Twin(NamedTuple):
     """Which machine it answers to, and how it is run."""
 
     orders: tuple[str, ...]
-    load: Callable[[], type[Whole]]
+    load: Callable[[], type[Whole] | type[Vines]]
     refuses: Callable[[Scenario], str] = lambda _: ""  # what of a scenario it does not know
     networks: tuple[type[Network], ...] = (Queue, Random, Matrix)
     large: int = LARGE
+    for_ever: bool = False  # it acts in every round: then rounds count, not actions
 
 
 def printed() -> type[Whole]:
@@ -140,6 +146,36 @@ def beyond_one_message_each(scenario: Scenario) -> str:
     return next((name for name, holds in refused.items() if holds), "")
 
 
+def vines() -> type[Vines]:
+    from trellis.sim.fast.vine.running import Vines
+
+    return Vines
+
+
+def more_than_a_vine_knows(scenario: Scenario) -> str:
+    """Whatever makes a node compare, wait for a time of its own or forget because there is too much."""
+    options = scenario.stack.options()
+    if isinstance(scenario.faults, Faults):
+        return "faults"
+    for name, usual in (("repair", 1), ("period", 0)):
+        if options.get(name, usual):
+            return f"stack.{name}"
+    if scenario.end is None:
+        return "a run without an end"
+    if isinstance(scenario.workload, Replies):
+        return "workload 'replies'"
+    said = scenario.workload.messages if isinstance(scenario.workload, Script) else []
+    if sum(len(one.payload.encode()) for one in said) > VINE_BYTES:
+        return "messages of more than 64 MiB"
+    if len(scenario.topic_names()) > VINE_TOPICS:
+        return f"more than {VINE_TOPICS} topics"
+    return "joining and leaving" if somebody_moves(scenario.subscriptions) else ""
+
+
+def for_vines() -> Twin:
+    return Twin(("unordered",), vines, more_than_a_vine_knows, (Cycles,), LONG, for_ever=True)
+
+
 TWINS = {
     "vcube-printed": Twin(("causal", "unordered"), printed),
     "single-root": Twin(("causal", "unordered"), single_root),
@@ -150,6 +186,9 @@ TWINS = {
     "gossip-broadcast": for_gossip(gossip_broadcast),
     "gossip-multicast": for_gossip(gossip_multicast),
     "gossip-hierarchical": for_gossip(gossip_hierarchical),
+    "vitis": for_vines(),
+    "rendezvous": for_vines(),
+    "topic-overlay": for_vines(),
 }
 
 
@@ -175,7 +214,7 @@ def covers(scenario: Scenario) -> None:
         raise UnsupportedByEngine(f"{waits} has no compiled twin; {INSTEAD}")
     nodes, topics = scenario.nodes.count, len(scenario.topic_names())
     paired = nodes * nodes if isinstance(scenario.network, Matrix | Random) else 0
-    if paired + nodes * topics * 16 > CELLS_MAX:
+    if (nodes * VINE_CELLS if twin.for_ever else paired + nodes * topics * 16) > CELLS_MAX:
         raise UnsupportedByEngine(
             f"{nodes} nodes and {topics} topics on this network take more than 4 GiB; {INSTEAD} or fewer of them"
         )
@@ -185,4 +224,6 @@ def covers(scenario: Scenario) -> None:
 
 def is_worth_it(scenario: Scenario, plan: Plan) -> bool:
     """Whether a run is so large that loading the compiler pays; both engines give the same rows."""
-    return len(plan.actions) * scenario.nodes.count >= TWINS[scenario.stack.overlay].large
+    twin = TWINS[scenario.stack.overlay]
+    times = (scenario.end or 0) if twin.for_ever else len(plan.actions)
+    return times * scenario.nodes.count >= twin.large

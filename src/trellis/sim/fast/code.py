@@ -11,8 +11,9 @@ from pathlib import Path
 def fingerprint() -> str:
     """Of all sources of the compiled engine."""
     hasher = hashlib.sha256()
-    for source in sorted(Path(__file__).parent.glob("*.py")):
-        hasher.update(source.name.encode() + b"\0" + source.read_bytes())
+    here = Path(__file__).parent
+    for source in sorted(here.rglob("*.py")):
+        hasher.update(source.relative_to(here).as_posix().encode() + b"\0" + source.read_bytes())
     return hasher.hexdigest()[:16]
 
 

@@ -5,7 +5,6 @@ Answers to `stamped` of experiments/tno/stamping.py as it runs on the machines.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -19,8 +18,8 @@ from trellis.sim.fast import lines as out
 from trellis.sim.fast import sequencer as kernel
 from trellis.sim.fast import sites
 from trellis.sim.fast.desks import covers, option
+from trellis.sim.fast.driver import Driver
 from trellis.sim.fast.memory import NONE, Block, Table, block, table
-from trellis.sim.fast.whole import FOREVER, PROGRESS_EVERY
 from trellis.trace.table import Trace
 from trellis.words import Time
 
@@ -39,7 +38,7 @@ class Sequenced(NamedTuple):
     returned: list[int]  # back to their home
 
 
-class Sequencing:
+class Sequencing(Driver):
     """One run."""
 
     def __init__(self, scenario: Scenario, rule: str, kept: bool = False) -> None:
@@ -122,24 +121,18 @@ class Sequencing:
             node = int(self.clients.first + client)
             out.write(self.rows, 0, 0, out.CONFIRM, node, out.own(len(self.names), node, int(topic)), 0, -1, 0, 0)
 
-    def compile(self) -> None:
-        """So that the time of a run is its own."""
-        with np.errstate(over="ignore"):
-            kernel.go_on(self.block, self.rows, -1, FOREVER)
+    def go_on(self, end: Time, due: int) -> int:
+        return kernel.go_on(self.block, self.rows, end, due)
 
-    def run(self, progress: Callable[[Time, int], None] | None = None) -> None:
-        end = FOREVER if self.scenario.end is None else self.scenario.end
-        due = PROGRESS_EVERY
-        with np.errstate(over="ignore"):  # words overflow as they should; compiled code does not mind anyway
-            while (told := kernel.go_on(self.block, self.rows, end, due)) != app.DONE:
-                if told == app.PROGRESS:
-                    due = self.events + PROGRESS_EVERY
-                    if progress is not None:
-                        progress(int(self.block[cal.NOW]), self.events)
-                elif int(self.block[app.LACKING]) == app.IN_ROWS:
-                    self.rows = out.grown(self.rows)
-                else:
-                    self.block = cal.grown(self.block, self.tables)
+    def grow(self) -> None:
+        if int(self.block[app.LACKING]) == app.IN_ROWS:
+            self.rows = out.grown(self.rows)
+        else:
+            self.block = cal.grown(self.block, self.tables)
+
+    @property
+    def now(self) -> Time:
+        return int(self.block[cal.NOW])
 
     @property
     def events(self) -> int:
@@ -147,7 +140,6 @@ class Sequencing:
 
     @property
     def quiet(self) -> bool:
-        """Whether nothing was left to happen."""
         return not self.block[cal.TIMES]
 
     def found(self) -> Sequenced:
@@ -161,6 +153,5 @@ class Sequencing:
         return Sequenced(at, stamped, entries, sent, *bytes_of)
 
     def trace(self) -> Trace:
-        """If rows were kept."""
         topics, seqs = table(self.block, app.ACTIONS)[:, app.ABOUT], table(self.block, kernel.MESSAGES)[:, kernel.SEQ]
         return out.trace(self.rows, np.stack([self.clients.who, topics, seqs], axis=1), self.names, kernel.PACKETS)

@@ -1,9 +1,8 @@
-"""A scenario on the compiled engine, whatever the kernel: a block of memory, and more room when it needs it."""
+"""A scenario on the compiled engine, for kernels that have a calendar: its block of memory, and what it counted."""
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from collections.abc import Callable
+from abc import abstractmethod
 from typing import ClassVar
 
 import numpy as np
@@ -18,20 +17,17 @@ from trellis.sim.fast import calendar as cal
 from trellis.sim.fast import lines as out
 from trellis.sim.fast import network as net
 from trellis.sim.fast import tally as tal
+from trellis.sim.fast.driver import Driver
 from trellis.sim.fast.memory import NONE, Block, Table, block, room, roomier, table
 from trellis.sim.tally import Sums, Tally
 from trellis.trace.table import Trace
 from trellis.words import Time, Topic
 
-FOREVER = (1 << 62) - 1
-PROGRESS_EVERY = 1 << 20
 
-
-class Whole(ABC):
+class Whole(Driver):
     """One run. Subclasses know their kernel and its tables."""
 
     packets: ClassVar[list[str]]  # names of the kinds of packets, by their codes
-    counts: ClassVar[bool] = False  # whether the kernel tells all that a run without rows is counted by (tally.py)
     settles: ClassVar[bool] = True  # whether it ever says that a message is settled
 
     def __init__(self, scenario: Scenario, plan: Plan, kept: bool = True, counted: bool = False) -> None:
@@ -46,10 +42,6 @@ class Whole(ABC):
         self.counted = counted
         self.unsaid = self.count_unsaid()
         self.block = self.begin()
-
-    @abstractmethod
-    def go_on(self, end: Time, due: int) -> int:
-        """Let the kernel work; why it came back."""
 
     @abstractmethod
     def rooms(self) -> dict[Table, int]:
@@ -126,22 +118,9 @@ class Whole(ABC):
             actions[len(self.plan.actions) :, app.DOES] = app.SAY
             actions[len(self.plan.actions) :, app.BYTES] = len(REPLY)
 
-    def compile(self) -> None:
-        """So that the time of a run is its own."""
-        with np.errstate(over="ignore"):
-            self.go_on(-1, FOREVER)
-
-    def run(self, progress: Callable[[Time, int], None] | None = None) -> None:
-        end = FOREVER if self.scenario.end is None else self.scenario.end
-        due = PROGRESS_EVERY
-        with np.errstate(over="ignore"):  # words overflow as they should; compiled code does not mind anyway
-            while (told := self.go_on(end, due)) != app.DONE:
-                if told == app.GROW:
-                    self.grow()
-                    continue
-                due = self.events + PROGRESS_EVERY
-                if progress is not None:
-                    progress(int(self.block[cal.NOW]), self.events)
+    @property
+    def now(self) -> Time:
+        return int(self.block[cal.NOW])
 
     @property
     def events(self) -> int:
@@ -149,11 +128,9 @@ class Whole(ABC):
 
     @property
     def quiet(self) -> bool:
-        """Whether nothing was left to happen."""
         return not self.block[cal.TIMES]
 
     def grow(self) -> None:
-        """Twice the room for what has too little of it."""
         which = int(self.block[app.LACKING])
         if which == app.IN_ROWS:
             self.rows = out.grown(self.rows)
@@ -172,7 +149,6 @@ class Whole(ABC):
         return out.trace(self.rows, waves, self.topics, self.packets)
 
     def tally(self) -> Tally:
-        """What was counted, once the run is over."""
         m, used = self.block, int(self.block[bar.USED_WAVES])
         tal.close(m, used)
         if m[tal.BEYOND] & tal.NO_SLAB:

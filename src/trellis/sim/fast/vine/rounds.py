@@ -1,0 +1,213 @@
+"""Rounds in which nodes take their turns, compiled. Answers to sim/cycles.py and to `upon_time` in overlays/vine.py."""
+
+from __future__ import annotations
+
+from trellis.sim.fast import lines as out
+from trellis.sim.fast.jit import compiled, inlined
+from trellis.sim.fast.memory import NONE, Block
+from trellis.sim.fast.vine import exchanging, mail, neighbours, relays, sampling, spreading
+from trellis.sim.fast.vine.tables import (
+    A_AT,
+    A_NODE,
+    ACTION,
+    AFTER,
+    ALL,
+    ALL_ACTIONS,
+    ALL_TOPICS,
+    AT_ACTIONS,
+    AT_INBOX,
+    AT_MINE,
+    AT_OWNERS,
+    CARRIED,
+    CURSOR,
+    CYCLED,
+    DONE,
+    EVENTS,
+    FIRST_TOPIC,
+    FREE_LINKS,
+    FULL,
+    FULL_COUNT,
+    FULL_STRIDE,
+    GROW,
+    HEAD,
+    IN_CARRIED,
+    IN_LETTERS,
+    IN_LINKS,
+    IN_OUTBOX,
+    IN_PASSAGES,
+    IN_POOL,
+    IN_ROWS,
+    KNOWN,
+    KNOWN_COUNT,
+    KNOWN_STRIDE,
+    LACKING,
+    LETTERS,
+    LINKS,
+    NEXT_ACTION,
+    NOW,
+    OUTBOX,
+    PACKET,
+    PAIR,
+    PASSAGE_COUNT,
+    PASSAGES,
+    PLACE,
+    POOL,
+    PROGRESS,
+    ROOM_CARRIED,
+    ROOM_LETTERS,
+    ROOM_LINKS,
+    ROOM_OUTBOX,
+    ROOM_PASSAGES,
+    ROOM_POOL,
+    ROUND,
+    ROW,
+    SHUN_COUNT,
+    SHUN_STRIDE,
+    SHUNNED,
+    SIDE,
+    TABLE_MAX,
+    TOPICS,
+    TURN,
+    VIEW_MAX,
+    A,
+    B,
+    node,
+    topic,
+)
+
+MORE = 64  # of whatever little may come of one event
+IN_BOX, IN_LETTER = OUTBOX.number, LETTERS[0].number
+NO_POOL, NO_CARRIED, NO_LINKS, NO_PASSAGES = (part.number for part in (POOL, CARRIED, LINKS, PASSAGES))
+NO_KNOWN, NO_FULL, NO_SHUNNED = (part.number for part in (KNOWN, FULL, SHUNNED))
+
+
+@compiled
+def go_on(m: Block, rows: Block, end: int, due: int) -> int:
+    """Work off rounds until `due` events have happened, or something has no room."""
+    while True:
+        if m[TURN] == m[ALL]:
+            if m[EVENTS] >= due:
+                return PROGRESS
+            if m[NOW] + 1 > end:
+                return DONE
+            m[NOW] += 1
+            mail.turn_over(m)
+            m[TURN] = m[CURSOR] = m[CYCLED] = 0
+            begin_turn(m, 0)
+        while m[TURN] < m[ALL]:
+            if not take_turn(m, rows, m[TURN]):
+                return GROW
+            m[TURN] += 1
+            m[CYCLED] = 0
+            if m[TURN] < m[ALL]:
+                begin_turn(m, m[TURN])
+
+
+@compiled
+def begin_turn(m: Block, me: int) -> None:
+    """Which topics are mine, for whoever asks."""
+    n = node(m, me)
+    first = m[AT_MINE] + m[n + FIRST_TOPIC]
+    for k in range(m[n + TOPICS]):
+        m[m[AT_OWNERS] + m[first + k]] = me + 1
+        m[topic(m, m[first + k]) + PLACE] = k
+
+
+@compiled
+def take_turn(m: Block, rows: Block, me: int) -> bool:
+    """A node's packets, its round, and what its application does; False, and again, if something has no room."""
+    while m[CURSOR] < m[node(m, me) + AFTER]:
+        if lacks_room(m, rows, me):
+            return False
+        p = m[AT_INBOX] + m[CURSOR] * PACKET
+        m[CURSOR] += 1
+        m[EVENTS] += 1
+        m[ROUND] = m[NOW] - 1
+        receive(m, rows, me, m[p + HEAD], m[p + A], m[p + B])
+    m[ROUND] = m[NOW]
+    if not m[CYCLED] and m[NOW]:
+        if lacks_room(m, rows, me):
+            return False
+        m[CYCLED] = 1
+        m[EVENTS] += 1
+        cycle(m, rows, me)
+    while m[NEXT_ACTION] < m[ALL_ACTIONS]:
+        a = m[AT_ACTIONS] + m[NEXT_ACTION] * ACTION
+        if m[a + A_AT] != m[NOW] or m[a + A_NODE] != me:
+            break
+        if lacks_room(m, rows, me):
+            return False
+        m[NEXT_ACTION] += 1
+        m[EVENTS] += 1
+        spreading.publish(m, rows, me, m[NEXT_ACTION] - 1)
+    return True
+
+
+@inlined
+def receive(m: Block, rows: Block, me: int, head: int, a: int, b: int) -> None:
+    sender, kind = head >> mail.SENDER_SHIFT, head & mail.KINDS
+    mail.arrived(m, rows, me, sender, kind, a if kind >= mail.NOTIFY else NONE)
+    if kind == mail.BEAT:
+        exchanging.upon_beat(m, rows, me, sender, (head >> mail.WHY_SHIFT) & mail.WHYS, a, b)
+    elif kind == mail.NOTIFY:
+        spreading.upon_notify(m, rows, me, sender, a)
+    elif kind == mail.PULL:
+        spreading.upon_pull(m, rows, me, sender, a)
+    elif kind == mail.EVENT:
+        spreading.upon_pulled(m, rows, me, a)
+    elif kind == mail.SAMPLE:
+        if not head & mail.REPLY:
+            sampling.send_view(m, rows, me, sender, mail.REPLY)
+        sampling.take(m, me, a, b)
+    elif kind == mail.SWAP:
+        if not head & mail.REPLY:
+            exchanging.send_buffer(m, rows, me, sender, mail.REPLY)
+        exchanging.reconsider(m, rows, me, a, b)
+    elif neighbours.find(m, me, sender) != NONE:  # FULL
+        neighbours.let_go(m, me, sender)
+        neighbours.be_refused(m, me, sender)
+
+
+@compiled
+def cycle(m: Block, rows: Block, me: int) -> None:
+    neighbours.begin_round(m, me)
+    relays.begin_round(m, me)
+    sampling.exchange(m, rows, me)
+    to = exchanging.partner(m, me)
+    if to != NONE:
+        exchanging.send_buffer(m, rows, me, to, 0)
+    exchanging.exchange_profile(m, rows, me)
+    spreading.begin_round(m, rows, me)
+
+
+@inlined
+def lacks_room(m: Block, rows: Block, me: int) -> bool:
+    """Whether some table has too little room for whatever may come of one event; which one is noted."""
+    n, side = node(m, me), 1 - m[SIDE]
+    known, topics = m[n + KNOWN_COUNT], m[ALL_TOPICS]
+    sent = 2 * m[ALL] + m[n + PASSAGE_COUNT] + MORE
+    short = NONE
+    if not out.has_room(rows, sent):
+        short = IN_ROWS
+    elif m[IN_OUTBOX] + sent > m[ROOM_OUTBOX]:
+        short = IN_BOX
+    elif m[IN_LETTERS + side] + 4 * (known + VIEW_MAX + MORE) > m[ROOM_LETTERS + side]:
+        short = IN_LETTER + side
+    elif m[IN_POOL] + 4 * (topics + m[ALL] + MORE) > m[ROOM_POOL]:
+        short = NO_POOL
+    elif m[IN_CARRIED] + topics + MORE > m[ROOM_CARRIED]:
+        short = NO_CARRIED
+    elif m[IN_LINKS] - m[FREE_LINKS] + 2 * topics + MORE > m[ROOM_LINKS]:
+        short = NO_LINKS
+    elif m[IN_PASSAGES] + 1 > m[ROOM_PASSAGES]:
+        short = NO_PASSAGES
+    elif (known + min(m[TABLE_MAX], mail.CONTACTS_MAX + VIEW_MAX) + 2) * ROW > m[KNOWN_STRIDE]:
+        short = NO_KNOWN
+    elif (m[n + FULL_COUNT] + 2) * PAIR > m[FULL_STRIDE]:
+        short = NO_FULL
+    elif (m[n + SHUN_COUNT] + known + 2) * PAIR > m[SHUN_STRIDE]:
+        short = NO_SHUNNED
+    if short == NONE:
+        return False
+    m[LACKING] = short
+    return True

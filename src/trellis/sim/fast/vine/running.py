@@ -1,0 +1,185 @@
+"""A scenario of a vine on the compiled engine: what stands before the run, and more room when it needs it."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from trellis import draw, protocols
+from trellis.machine import Place
+from trellis.protocols.overlays.topic_overlay import UNBOUNDED
+from trellis.protocols.overlays.vine import CONTACTS
+from trellis.protocols.overlays.vine_packets import EVERY
+from trellis.protocols.parts import small_world
+from trellis.protocols.parts.profiles import Rates, size_of_names
+from trellis.protocols.parts.ring import of_node, of_topic
+from trellis.scenario.model import Cycles, Scenario
+from trellis.scenario.plan import Plan
+from trellis.sim.fast import lines as out
+from trellis.sim.fast.driver import Driver
+from trellis.sim.fast.memory import NONE, Block, block, table
+from trellis.sim.fast.vine import growing, mail, rounds
+from trellis.sim.fast.vine import tables as t
+from trellis.sim.settled import is_settled
+from trellis.trace.table import Trace
+from trellis.words import Time
+
+OVERLAYS = {"vitis": t.VITIS, "rendezvous": t.RENDEZVOUS, "topic-overlay": t.COVERING}
+
+
+class Vines(Driver):
+    """One run."""
+
+    def __init__(self, scenario: Scenario, plan: Plan, kept: bool = True, counted: bool = False) -> None:
+        assert kept
+        assert not counted
+        self.scenario, self.plan = scenario, plan
+        self.nodes = scenario.nodes.count
+        self.topics = list(plan.standing)
+        self.code = {topic: code for code, topic in enumerate(self.topics)}
+        self.about = scenario.about_topics()
+        place = Place(0, self.nodes, seed=scenario.seed, topics=self.about)
+        protocols.build(scenario.stack.overlay, scenario.stack.ordering, place, scenario.stack.options())  # or refuses
+        self.options = protocols.LAYERED[scenario.stack.overlay].options | scenario.stack.options()
+        self.rows = out.lines(1 << 16, True)
+        self.block = self.begin()
+
+    # What stands before the run
+
+    def begin(self) -> Block:
+        nodes, topics, overlay = self.nodes, len(self.topics), self.scenario.stack.overlay
+        members = [np.array(sorted(set(who)), np.int64) for who in self.plan.standing.values()]
+        mine = np.concatenate([*(np.full(len(who), code) for code, who in enumerate(members)), np.zeros(0, np.int64)])
+        who = np.concatenate([*members, np.zeros(0, np.int64)])
+        places = self.options["table"] or UNBOUNDED
+        self.k = max(0, places - 2) if overlay == "rendezvous" else self.options.get("k", 0)
+        strides = {t.KNOWN: 64 * t.ROW, t.FULL: 32 * t.PAIR, t.SHUNNED: 64 * t.PAIR}
+        words = (topics + 63) // 64
+        formers = (min(places, 256) + 2) * t.PAIR
+        rooms = {
+            t.NODES: nodes,
+            t.MINE: len(mine),
+            t.TOPIC: topics + 1,
+            **{part: nodes * stride for part, stride in strides.items()},
+            t.VIEW: nodes * t.VIEW_MAX * t.PAIR,
+            t.FORMER: nodes * formers,
+            t.MARKS: nodes,
+            t.SOME: nodes + 1,
+            t.LINE: 2 * nodes + 4,
+            t.LIST: nodes + 1,
+            t.WANTED: topics + 1,
+            **dict.fromkeys((t.OUTBOX, t.INBOX), 48 * nodes + 256),  # what is not touched costs nothing
+            **dict.fromkeys(t.LETTERS, 256 * nodes + 1024),
+            t.POOL: 8 * (nodes + topics) + 64 * len(mine) + 4096,
+            t.CARRIED: 1 << (topics + 6 * len(mine) + 256).bit_length(),
+            t.LINKS: 4 * topics + 32 * len(mine) + 1024,
+            t.PASSAGES: 1 << (32 * len(self.plan.actions) + 1024).bit_length(),
+            t.ACTIONS: len(self.plan.actions),
+            t.FAR: nodes * self.k,
+            t.BITS: nodes * words,
+            t.OWNERS: topics + 1,
+            t.LACKS: topics + 1,
+        }
+        rooms[t.CARRIED_SLOTS], rooms[t.PASSAGE_SLOTS] = 2 * rooms[t.CARRIED], 2 * rooms[t.PASSAGES]
+        m = block(rooms)
+        for part, stride in strides.items():
+            m[growing.STRIDES[part]] = stride
+        m[t.FORMER_STRIDE], m[t.OVERLAY], m[t.TABLE_MAX] = formers, OVERLAYS[overlay], places
+        m[t.NOW], m[t.TURN], m[t.ALL], m[t.ALL_TOPICS], m[t.WORDS] = -1, nodes, nodes, topics, words
+        m[[t.FREE_LINK, t.FREE_CARRIED]] = NONE
+        self.begin_options(m)
+        self.begin_topics(m)
+        order = np.argsort(who, kind="stable")
+        table(m, t.MINE)[:, 0] = mine[order]
+        bits = table(m, t.BITS)[:, 0].reshape(nodes, words)
+        np.bitwise_or.at(bits, (who, mine // 64), np.int64(1) << (mine % 64))
+        self.begin_nodes(m, np.bincount(who, minlength=nodes))
+        self.begin_actions(m)
+        self.confirm(members)
+        return m
+
+    def begin_options(self, m: Block) -> None:
+        network, seed = self.scenario.network, self.scenario.seed
+        assert isinstance(network, Cycles)
+        options = self.options
+        m[t.LIMIT], m[t.SAMPLE], m[t.GRACE], m[t.K] = options["limit"], options["sample"], options["grace"], self.k
+        m[t.D], m[t.COVER] = options.get("d", 0), options.get("cover", 0)
+        m[t.LOSS] = math.ceil((network.loss or 0.0) * 2**53)
+        m[t.UPKEEP] = network.upkeep is not False
+        purposes = {t.SAMPLED: draw.SAMPLED, t.FRESH: draw.FRESH, t.SWAPPED: draw.SWAPPED, t.CHANNEL: draw.CHANNEL}
+        for where, purpose in purposes.items():
+            m[where] = signed(draw.draw(seed, purpose))
+
+    def begin_topics(self, m: Block) -> None:
+        rates, seed = Rates(self.about), self.scenario.seed
+        rows = table(m, t.TOPIC)
+        for code, topic in enumerate(self.topics):
+            rows[code, t.T_POINT], rows[code, t.T_RATE] = signed(of_topic(seed, topic)), rates.of(topic)
+            rows[code, t.T_BYTES] = size_of_names([topic])
+        m[t.RATED] = bool(self.about)
+
+    def begin_nodes(self, m: Block, counts: Block) -> None:
+        seed, rows, topics, mine = self.scenario.seed, table(m, t.NODES), table(m, t.TOPIC), table(m, t.MINE)[:, 0]
+        ends = np.cumsum(counts)
+        rows[:, t.FIRST_TOPIC], rows[:, t.TOPICS] = ends - counts, counts
+        m[t.MOST_TOPICS] = counts.max(initial=0)
+        chars = np.array([len(topic) for topic in self.topics] or [0], np.int64)
+        for field, each in ((t.WEIGHT, topics[:, t.T_RATE]), (t.BYTES, topics[:, t.T_BYTES]), (t.CHARS, chars)):
+            sums = np.concatenate([np.zeros(1, np.int64), np.cumsum(each[mine])])
+            rows[:, field] = sums[ends] - sums[ends - counts]
+        chains = [t.FIRST_CARRIED, t.LAST_CARRIED, t.FIRST_PASSAGE, t.LAST_PASSAGE, t.PROPOSED, t.ASKING]
+        rows[:, [*chains, t.FIRST_PASSED, t.LAST_PASSED, t.FIRST_PARTED]] = NONE
+        rows[:, [t.DOUBTFUL, t.STALE]] = 1
+        view, far = table(m, t.VIEW)[:, 0].reshape(self.nodes, -1), table(m, t.FAR).reshape(self.nodes, -1)
+        for me in range(self.nodes):
+            rows[me, t.POINT] = signed(of_node(seed, me))
+            known = draw.few(seed, draw.CONTACTS, range(self.nodes), CONTACTS, me, me)
+            rows[me, t.VIEW_COUNT] = len(known)
+            view[me, : 2 * len(known) : 2] = known
+            for n, distance in enumerate(small_world.distances(seed, me, self.k, self.nodes)):
+                far[me, 2 * n : 2 * n + 2] = signed(distance ^ (1 << 63)), distance // small_world.SLACK
+
+    def begin_actions(self, m: Block) -> None:
+        m[t.ALL_ACTIONS] = len(self.plan.actions)
+        said: dict[tuple[int, str], int] = {}
+        for k, (at, node, event) in enumerate(self.plan.actions):
+            seq = said[node, event.topic] = said.get((node, event.topic), 0) + 1
+            table(m, t.ACTIONS)[k] = at, node, self.code[event.topic], seq
+
+    def confirm(self, members: list[Block]) -> None:
+        for code, who in enumerate(members):
+            self.rows = out.write_all(self.rows, out.CONFIRM, who, len(self.topics) + 1, code)
+
+    # The run
+
+    def go_on(self, end: Time, due: int) -> int:
+        return rounds.go_on(self.block, self.rows, end, due)
+
+    @property
+    def now(self) -> Time:
+        return int(self.block[t.NOW])
+
+    @property
+    def events(self) -> int:
+        return int(self.block[t.EVENTS])
+
+    @property
+    def quiet(self) -> bool:
+        return is_settled(self.scenario, self.plan)
+
+    def trace(self) -> Trace:
+        said = table(self.block, t.ACTIONS)[:, [t.A_NODE, t.A_TOPIC, t.A_SEQ]]
+        return out.trace(self.rows, said, [*self.topics, EVERY], mail.PACKETS)
+
+    def grow(self) -> None:
+        which = int(self.block[t.LACKING])
+        if which == t.IN_ROWS:
+            self.rows = out.grown(self.rows)
+        else:
+            self.block = growing.grown(self.block, which)
+
+
+def signed(word: int) -> int:
+    """A word of 64 bits as it lies in memory."""
+    return word - (1 << 64) if word >> 63 else word

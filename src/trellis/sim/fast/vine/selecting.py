@@ -1,0 +1,285 @@
+"""Whom a node chooses, compiled. Answers to `select` of overlays/vitis.py, rendezvous.py and topic_overlay.py.
+
+Candidates lie in `SOME`, neighbours first and in their order; who was chosen stands in `LINE`, in the order in which
+they were.
+"""
+
+from __future__ import annotations
+
+from trellis.sim.fast.jit import compiled, inlined
+from trellis.sim.fast.memory import NONE, Block
+from trellis.sim.fast.vine.neighbours import in_common, rows_of
+from trellis.sim.fast.vine.ring import clockwise, nearness
+from trellis.sim.fast.vine.tables import (
+    AT_FAR,
+    AT_FULL,
+    AT_LACKS,
+    AT_LINE,
+    AT_MINE,
+    COVER,
+    COVERING,
+    FIRST_TOPIC,
+    FLIP,
+    FRIEND,
+    FULL_COUNT,
+    FULL_STRIDE,
+    IN_LINE,
+    IN_SOME,
+    KNOWN_COUNT,
+    MARK,
+    MARK_AT,
+    OVERLAY,
+    PAIR,
+    PLACED,
+    POINT,
+    RING,
+    ROW,
+    S_A,
+    S_B,
+    S_NODE,
+    S_OUT,
+    S_VERSION,
+    S_WHY,
+    SHARES,
+    SHORTCUT,
+    SPOKE,
+    TABLE_MAX,
+    TOPICS,
+    VITIS,
+    WEIGHT,
+    WHY_MINE,
+    K,
+    mark_of,
+    node,
+    some,
+)
+
+
+@compiled
+def select(m: Block, me: int, stamp: int) -> None:
+    """Algorithm 4."""
+    m[IN_LINE] = 0
+    if m[OVERLAY] == COVERING:
+        leave_out_full(m, me, stamp)
+        cover(m, me)
+        return
+    select_ring(m, me, stamp)
+    if m[OVERLAY] == VITIS:
+        befriend(m, me)
+
+
+@inlined
+def choose(m: Block, which: int, why: int) -> None:
+    s = some(m, which)
+    m[s + S_OUT], m[s + S_WHY] = 1, why
+    m[m[AT_LINE] + m[IN_LINE] * PLACED] = which
+    m[IN_LINE] += 1
+
+
+@inlined
+def leave_out_full(m: Block, me: int, stamp: int) -> None:
+    """Who has no room for me. Whoever is in the ring was chosen before."""
+    first = m[AT_FULL] + me * m[FULL_STRIDE]
+    for at in range(first, first + m[node(m, me) + FULL_COUNT] * PAIR, PAIR):
+        k = mark_of(m, m[at])
+        if m[k + MARK] == stamp:
+            m[some(m, m[k + MARK_AT]) + S_OUT] = 1
+
+
+# The ring and its shortcuts (overlays/vitis.py)
+
+
+@compiled
+def select_ring(m: Block, me: int, stamp: int) -> None:
+    """Lines 2-10. `S_A` is how far it is clockwise, flipped."""
+    here, successor, predecessor = m[node(m, me) + POINT], NONE, NONE
+    for c in range(m[IN_SOME]):
+        s = some(m, c)
+        if not m[s + S_OUT]:
+            m[s + S_A] = clockwise(here, m[node(m, m[s + S_NODE]) + POINT]) ^ FLIP
+            if successor == NONE or m[s + S_A] < m[some(m, successor) + S_A]:
+                successor = c
+            if predecessor == NONE or m[s + S_A] > m[some(m, predecessor) + S_A]:
+                predecessor = c
+    if successor != NONE:
+        choose(m, successor, RING)
+        if predecessor != successor:
+            choose(m, predecessor, RING)
+    leave_out_full(m, me, stamp)
+    far = m[AT_FAR] + me * m[K] * 2
+    for f in range(far, far + m[K] * 2, 2):
+        found = near_enough(m, me, m[f], m[f + 1])
+        if found == NONE:
+            found = closest(m, m[f])
+        if found == NONE:
+            return
+        choose(m, found, SHORTCUT)
+
+
+@compiled
+def near_enough(m: Block, me: int, far: int, slack: int) -> int:
+    """Of the shortcuts that I have, the one that goes nearly as far as it should; of two that do, the shorter one."""
+    found, best, first = NONE, 0, rows_of(m, me)
+    for c in range(m[node(m, me) + KNOWN_COUNT]):
+        s = some(m, c)
+        if m[first + c * ROW + WHY_MINE] == SHORTCUT and not m[s + S_OUT]:
+            near = nearness(m[s + S_A], far)
+            if found == NONE or near > best or (near == best and m[s + S_A] < m[some(m, found) + S_A]):
+                found, best = c, near
+    return found if found != NONE and best >= -slack else NONE
+
+
+@compiled
+def closest(m: Block, far: int) -> int:
+    """`ring.closest` of those that are left: next to the place on one of both sides."""
+    after = before = least = most = NONE
+    for c in range(m[IN_SOME]):
+        s = some(m, c)
+        if m[s + S_OUT]:
+            continue
+        a = m[s + S_A]
+        if least == NONE or a < m[some(m, least) + S_A]:
+            least = c
+        if most == NONE or a > m[some(m, most) + S_A]:
+            most = c
+        if a >= far:
+            if after == NONE or a < m[some(m, after) + S_A]:
+                after = c
+        elif before == NONE or a > m[some(m, before) + S_A]:
+            before = c
+    if least == NONE:
+        return NONE
+    after = least if after == NONE else after
+    before = most if before == NONE else before
+    is_after = nearness(m[some(m, after) + S_A], far) > nearness(m[some(m, before) + S_A], far)
+    return after if is_after else before
+
+
+# Friends (overlays/vitis.py)
+
+
+@compiled
+def befriend(m: Block, me: int) -> None:
+    """Those who have the most in common with me; who is liked as much comes in an order of my own."""
+    line, first, most = m[AT_LINE], m[IN_LINE], m[TABLE_MAX] - m[IN_LINE]
+    weight, salt, kept = m[node(m, me) + WEIGHT], m[node(m, me) + POINT] ^ FLIP, 0
+    rows, known = rows_of(m, me), m[node(m, me) + KNOWN_COUNT]
+    if most <= 0:
+        return
+    for c in range(m[IN_SOME]):
+        s = some(m, c)
+        if m[s + S_OUT]:
+            continue
+        if c < known and m[rows + c * ROW + SPOKE]:
+            shared = m[rows + c * ROW + SHARES]
+        else:
+            shared = in_common(m, me, m[s + S_NODE]) if m[s + S_VERSION] else 0
+        m[s + S_A] = shared
+        m[s + S_B] = max(1, shared, weight + m[node(m, m[s + S_NODE]) + WEIGHT] - shared)
+        at = first + kept
+        while at > first and is_better(m, s, some(m, m[line + (at - 1) * PLACED]), salt):
+            at -= 1
+        if at == first + most:
+            continue
+        for b in range(min(first + kept, first + most - 1), at, -1):
+            m[line + b * PLACED] = m[line + (b - 1) * PLACED]
+        m[line + at * PLACED] = c
+        kept = min(kept + 1, most)
+    for k in range(first, first + kept):
+        choose(m, m[line + k * PLACED], FRIEND)
+
+
+@inlined
+def is_better(m: Block, one: int, other: int, salt: int) -> bool:
+    x, y = m[one + S_A] / m[one + S_B], m[other + S_A] / m[other + S_B]
+    return x > y or (x == y and m[one + S_NODE] ^ salt < m[other + S_NODE] ^ salt)
+
+
+# Topics that are to be covered (overlays/topic_overlay.py)
+
+
+@compiled
+def cover(m: Block, me: int) -> None:
+    """Greedily; a gain only shrinks, so it is counted again only of whoever seems to be the best. The heap is behind
+    those who were chosen: which one, and its gain."""
+    n = node(m, me)
+    first = m[AT_MINE] + m[n + FIRST_TOPIC]
+    lacking, lacks, salt = m[n + TOPICS], m[AT_LACKS], m[n + POINT] ^ FLIP
+    for k in range(first, first + lacking):
+        m[lacks + m[k]] = m[COVER]
+    heap, size = m[AT_LINE] + m[IN_SOME] * PLACED, 0
+    for c in range(m[IN_SOME]):
+        s = some(m, c)
+        if not m[s + S_OUT] and m[s + S_VERSION]:
+            gain = gain_of(m, m[s + S_NODE])
+            if gain:
+                push(m, heap, size, c, gain, salt)
+                size += 1
+    while size and lacking and m[IN_LINE] < m[TABLE_MAX]:
+        c, before = m[heap], m[heap + 1]
+        size = pop(m, heap, size, salt)
+        other = m[some(m, c) + S_NODE]
+        gain = gain_of(m, other)
+        if gain < before:
+            if gain:
+                push(m, heap, size, c, gain, salt)
+                size += 1
+            continue
+        choose(m, c, FRIEND)
+        theirs = m[AT_MINE] + m[node(m, other) + FIRST_TOPIC]
+        for k in range(theirs, theirs + m[node(m, other) + TOPICS]):
+            if m[lacks + m[k]]:
+                m[lacks + m[k]] -= 1
+                lacking -= m[lacks + m[k]] == 0
+    for k in range(first, first + m[n + TOPICS]):
+        m[lacks + m[k]] = 0
+
+
+@inlined
+def gain_of(m: Block, other: int) -> int:
+    n, found = node(m, other), 0
+    first, lacks = m[AT_MINE] + m[n + FIRST_TOPIC], m[AT_LACKS]
+    for k in range(first, first + m[n + TOPICS]):
+        found += m[lacks + m[k]] > 0
+    return found
+
+
+@inlined
+def comes_first(m: Block, one: int, other: int, salt: int) -> bool:
+    """Of two entries of the heap."""
+    if m[one + 1] != m[other + 1]:
+        return m[one + 1] > m[other + 1]
+    return m[some(m, m[one]) + S_NODE] ^ salt < m[some(m, m[other]) + S_NODE] ^ salt
+
+
+@inlined
+def swap(m: Block, one: int, other: int) -> None:
+    a, b = m[one], m[one + 1]
+    m[one], m[one + 1] = m[other], m[other + 1]
+    m[other], m[other + 1] = a, b
+
+
+@compiled
+def push(m: Block, heap: int, size: int, which: int, gain: int, salt: int) -> None:
+    at = size
+    m[heap + at * PLACED], m[heap + at * PLACED + 1] = which, gain
+    while at and comes_first(m, heap + at * PLACED, heap + ((at - 1) >> 1) * PLACED, salt):
+        swap(m, heap + at * PLACED, heap + ((at - 1) >> 1) * PLACED)
+        at = (at - 1) >> 1
+
+
+@compiled
+def pop(m: Block, heap: int, size: int, salt: int) -> int:
+    size -= 1
+    m[heap], m[heap + 1] = m[heap + size * PLACED], m[heap + size * PLACED + 1]
+    at = 0
+    while True:
+        child = 2 * at + 1
+        if child >= size:
+            return size
+        if child + 1 < size and comes_first(m, heap + (child + 1) * PLACED, heap + child * PLACED, salt):
+            child += 1
+        if not comes_first(m, heap + child * PLACED, heap + at * PLACED, salt):
+            return size
+        swap(m, heap + at * PLACED, heap + child * PLACED)
+        at = child
