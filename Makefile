@@ -63,6 +63,8 @@ swarm: setup  ## the long form of the swarm tests
 	$(BIN)/trellis swarm --overlay vcube-printed --schedules 10000; test $$? -eq 1
 	for overlay in vcube-printed vcube single-root brokers; do for order in causal unordered; do \
 	  $(BIN)/trellis twins --overlay $$overlay --ordering $$order --scenarios 2000 || exit 1; done; done
+	for overlay in vitis rendezvous topic-overlay; do \
+	  $(BIN)/trellis twins --overlay $$overlay --ordering unordered --scenarios 2000 || exit 1; done
 
 bench: setup  ## every figure a ratio in one run
 	$(BIN)/python bench/reference.py
