@@ -312,6 +312,12 @@ LAYERED = {  # the first digits
     ("vcube", "unordered", 3): "178bd192c1d8ccd7",
     ("vcube", "unordered", 4): "e19191e95918743c",
     ("vcube", "unordered", 5): "6aa0644274699336",
+    ("vitis", "unordered", 0): "c95c72dbc091fde4",
+    ("vitis", "unordered", 1): "218a721f328f8a90",
+    ("rendezvous", "unordered", 0): "28c4af6f4b3cfc3e",
+    ("rendezvous", "unordered", 1): "bd12e906ca02264b",
+    ("topic-overlay", "unordered", 0): "0769c5714117ca2a",
+    ("topic-overlay", "unordered", 1): "36957239b879e45a",
 }
 
 

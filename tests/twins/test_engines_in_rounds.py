@@ -23,6 +23,7 @@ from trellis.sim.fast.vine import neighbours as fast_neighbours
 from trellis.sim.fast.vine import relays as fast_relays
 from trellis.sim.fast.vine import sampling as fast_sampling
 from trellis.sim.fast.vine import tables as t
+from trellis.sim.fast.vine.rounds import MORE
 from trellis.sim.fast.vine.running import Vines
 from trellis.swarm.twins import compare
 
@@ -51,7 +52,8 @@ class Shrunk:
 
     def __post_init__(self) -> None:
         old = self.whole.block
-        nodes, tight = self.whole.nodes, {t.OUTBOX: 8, t.INBOX: 8, t.POOL: 64, t.LINKS: 8, t.PASSAGES: 1, t.CARRIED: 8}
+        nodes, tight = self.whole.nodes, {t.OUTBOX: 8, t.INBOX: 8, t.LINKS: 8, t.PASSAGES: 1, t.CARRIED: 8}
+        tight[t.POOL] = 8 * (nodes + len(self.whole.topics) + MORE)  # half of it is enough for any event
         strides = {t.KNOWN: (t.KNOWN_STRIDE, t.ROW), t.FULL: (t.FULL_STRIDE, 2), t.SHUNNED: (t.SHUN_STRIDE, 2)}
         rooms = {part: int(old[room(part.number)]) for part in t.PARTS} | tight
         rooms |= dict.fromkeys(t.LETTERS, 16) | {t.CARRIED_SLOTS: 16, t.PASSAGE_SLOTS: 2}
@@ -117,8 +119,8 @@ def test_few_nodes_or_none_who_subscribe(overlay: str, nodes: int) -> None:
 
 
 def test_auto_takes_the_compiled_engine_for_long_runs() -> None:
-    assert is_for_the_compiled(scenario(nodes=LONG // 40))
-    assert not is_for_the_compiled(scenario(nodes=LONG // 40 - 1))
+    assert is_for_the_compiled(scenario(nodes=LONG // 40 + 1))
+    assert not is_for_the_compiled(scenario(nodes=LONG // 40))
     assert run(scenario(nodes=4)).engine == "reference"
 
 
