@@ -61,7 +61,8 @@ swarm: setup  ## the long form of the swarm tests
 	for overlay in vcube-printed vcube single-root brokers; do for order in causal unordered; do \
 	  $(BIN)/trellis twins --overlay $$overlay --ordering $$order --scenarios 2000 || exit 1; done; done
 	$(BIN)/python -m trellis.experiments.tno.compared 0 2000
-	for overlay in damulticast damulticast-printed gossip-broadcast gossip-multicast gossip-hierarchical; do \
+	for overlay in damulticast damulticast-printed gossip-broadcast gossip-multicast gossip-hierarchical \
+	  vitis rendezvous topic-overlay; do \
 	  $(BIN)/trellis twins --overlay $$overlay --ordering unordered --scenarios 2000 || exit 1; done
 
 bench: setup  ## every figure a ratio in one run

@@ -143,6 +143,22 @@ BROKEN = {
         "    return max(found)[1] if found else kernel.NONE\n"
         "kernel.missing = last\n",
     ),
+    "nobody is told that there is no room": (
+        "vitis",
+        "import trellis.sim.fast.vine.neighbours as kernel\nkernel.make_room = lambda *_: None\n",
+    ),
+    "every gateway is as near": (
+        "vitis",
+        "import trellis.sim.fast.vine.ring as kernel\nkernel.near_topic = lambda *_: 0\n",
+    ),
+    "a path that was given up is no way any more": (
+        "rendezvous",
+        "import trellis.sim.fast.vine.relays as kernel\nkernel.part = lambda *_: None\n",
+    ),
+    "what is covered counts again": (
+        "topic-overlay",
+        "import trellis.sim.fast.vine.selecting as kernel\nkernel.gain_of = lambda *_: 1\n",
+    ),
     "what was delivered is not followed": (
         "single-root",
         "import trellis.sim.fast.barriers as barriers\nbarriers.log = lambda *_: None\n",
@@ -471,6 +487,12 @@ LAYERED = {  # the first digits
     ("gossip-multicast", "unordered", 5): "70adb4f3a7494ef6",
     ("gossip-hierarchical", "unordered", 0): "b4f844ab8238dea1",
     ("gossip-hierarchical", "unordered", 5): "cbcec4509d6a7a28",
+    ("vitis", "unordered", 0): "c95c72dbc091fde4",
+    ("vitis", "unordered", 1): "218a721f328f8a90",
+    ("rendezvous", "unordered", 0): "28c4af6f4b3cfc3e",
+    ("rendezvous", "unordered", 1): "bd12e906ca02264b",
+    ("topic-overlay", "unordered", 0): "0769c5714117ca2a",
+    ("topic-overlay", "unordered", 1): "36957239b879e45a",
 }
 
 
