@@ -18,9 +18,10 @@ from trellis.scenario.load import from_mapping
 from trellis.scenario.model import Queue, Random
 from trellis.scenario.path import one_event
 from trellis.sim import run
-from trellis.sim.fast import TWINS, code, covers, gossip, rooted, vcube
+from trellis.sim.fast import TWINS, code, covers, gossip, rooted
 from trellis.sim.fast import damulticast_packets as said_by
 from trellis.sim.fast import vcube_printed as kernel
+from trellis.sim.fast import vcube_records as vcube
 from trellis.sim.fast.gossiping import NUMBERS, fanouts, first_without
 from trellis.swarm.twins import Comparison, compare, first_difference, scenario_of
 
@@ -107,7 +108,7 @@ BROKEN = {
     ),
     "an answer does not free a place in the window": (
         "vcube",
-        "import trellis.sim.fast.vcube as kernel\n"
+        "import trellis.sim.fast.vcube_publishing as kernel\n"
         "plain = kernel.upon_pub_returned\n"
         "def returned(m, rows, now, me, p, wave, served):\n"
         "    plain(m, rows, now, me, p, wave, served)\n"
@@ -116,24 +117,24 @@ BROKEN = {
     ),
     "what came before comes again": (
         "vcube",
-        "import trellis.sim.fast.vcube as kernel\nkernel.see = lambda *_: True\n",
+        "import trellis.sim.fast.vcube_arrivals as kernel\nkernel.see = lambda *_: True\n",
     ),
     "whoever joins is not told what others have delivered": (
         "vcube",
-        "import trellis.sim.fast.vcube as kernel\nkernel.merge = lambda *_: None\n",
+        "import trellis.sim.fast.vcube_words as kernel\nkernel.merge = lambda *_: None\n",
     ),
     "a leaver serves others until all know that it left": (
         "vcube",
-        "import trellis.sim.fast.vcube as kernel\n"
+        "import trellis.sim.fast.vcube_arrivals as kernel\n"
         "kernel.cannot_serve = lambda m, p, height: m[p + kernel.PHASE] == kernel.OUT\n",
     ),
     "nothing is ever missing": (
         "vcube",
-        "import trellis.sim.fast.vcube as kernel\nkernel.missing = lambda *_: kernel.NONE\n",
+        "import trellis.sim.fast.vcube_ordering as kernel\nkernel.missing = lambda *_: kernel.NONE\n",
     ),
     "what was parked waits for the last predecessor, not for the first": (
         "vcube",
-        "import trellis.sim.fast.vcube as kernel\n"
+        "import trellis.sim.fast.vcube_ordering as kernel\n"
         "def last(m, p, me, wave):\n"
         "    w = m[kernel.AT_WAVES] + wave * kernel.WAVE\n"
         "    first = m[kernel.AT_NAMES] + m[w + kernel.FOLLOWS]\n"

@@ -64,6 +64,16 @@ def next_round(m: Block, end: int, due: int) -> int:
 
 
 @inlined
+def next_key(m: Block, end: int, due: int) -> int:
+    """Of the next entry that is due; if there is none, -1 minus why the kernel has to come back."""
+    if m[cal.CURSOR] == m[cal.COUNT]:
+        told = next_round(m, end, due)
+        if told != NONE:
+            return -1 - told
+    return cal.key(m)
+
+
+@inlined
 def listen(m: Block, now: int, me: int, source: int) -> None:
     """The application of a discussion: reply once, after all openings and some thought."""
     if m[OPENERS]:

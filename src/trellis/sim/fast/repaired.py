@@ -8,8 +8,8 @@ from trellis import protocols
 from trellis.events import Publish
 from trellis.protocols.parts.portions import weight
 from trellis.sim.fast import barriers as bar
-from trellis.sim.fast import slabs
-from trellis.sim.fast import vcube as kernel
+from trellis.sim.fast import slabs, vcube
+from trellis.sim.fast import vcube_records as kernel
 from trellis.sim.fast import views as vws
 from trellis.sim.fast.memory import NONE, Block, Table, table
 from trellis.sim.fast.whole import Whole
@@ -23,7 +23,7 @@ class Repaired(Whole):
     counts = True
 
     def go_on(self, end: Time, due: int) -> int:
-        return kernel.go_on(self.block, self.rows, end, due)
+        return vcube.go_on(self.block, self.rows, end, due)
 
     def rooms(self) -> dict[Table, int]:
         nodes, places = self.nodes, self.nodes * len(self.topics)

@@ -54,18 +54,15 @@ PLACE = PLACES.width
 def go_on(m: Block, rows: Block, end: int, due: int) -> int:
     """Work off what is due until `due` events have happened, or something has no room."""
     while True:
-        if m[cal.CURSOR] == m[cal.COUNT]:
-            told = app.next_round(m, end, due)
-            if told != NONE:
-                return told
-        while m[cal.CURSOR] < m[cal.COUNT]:
-            key = cal.key(m)
-            short = lacking(m, rows, key)
-            if short != NONE:
-                m[app.LACKING] = short
-                return app.GROW
-            m[cal.CURSOR] += 1
-            step(m, rows, key)
+        key = app.next_key(m, end, due)
+        if key < 0:
+            return -1 - key
+        short = lacking(m, rows, key)
+        if short != NONE:
+            m[app.LACKING] = short
+            return app.GROW
+        m[cal.CURSOR] += 1
+        step(m, rows, key)
 
 
 @inlined

@@ -107,21 +107,17 @@ JOINS = counter(34)  # whether anybody ever joins; if not, no ACK has anything t
 def go_on(m: Block, rows: Block, end: int, due: int) -> int:
     """Work off what is due until `due` events have happened, or something has no room."""
     while True:
-        if m[cal.CURSOR] == m[cal.COUNT]:
-            told = app.next_round(m, end, due)
-            if told != NONE:
-                return told
-            m[AHEAD] = 0
-        while m[cal.CURSOR] < m[cal.COUNT]:
-            if m[cal.CURSOR] >= m[AHEAD]:
-                look_ahead(m)
-            key = cal.key(m)
-            short = lacking(m, rows, key)
-            if short != NONE:
-                m[app.LACKING] = short
-                return app.GROW
-            m[cal.CURSOR] += 1
-            step(m, rows, key)
+        key = app.next_key(m, end, due)
+        if key < 0:
+            return -1 - key
+        if m[cal.CURSOR] == 0 or m[cal.CURSOR] >= m[AHEAD]:
+            look_ahead(m)
+        short = lacking(m, rows, key)
+        if short != NONE:
+            m[app.LACKING] = short
+            return app.GROW
+        m[cal.CURSOR] += 1
+        step(m, rows, key)
 
 
 @compiled
