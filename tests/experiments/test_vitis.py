@@ -79,6 +79,17 @@ def test_a_run_keeps_what_its_trace_says_and_is_the_same_every_time(overlay: str
         assert 0 < row["overhead"] < 1
 
 
+@pytest.mark.parametrize("overlay", [VITIS, RVR, OPT])
+def test_both_engines_make_the_same_row(overlay: str, monkeypatch) -> None:
+    asked = task(point(SMALL, overlay, LOW))
+    rows = []
+    for compiled in (False, True):
+        monkeypatch.setattr(setting, "is_for_the_compiled", lambda _, compiled=compiled: compiled)
+        rows.append(measured(asked))
+    assert [row.pop("engine") for row in rows] == ["reference", "fast"]
+    assert rows[0] == rows[1]
+
+
 def test_systems_and_tables_are_compared_under_the_same_luck_and_worlds_each_have_their_own() -> None:
     seeds = {
         task(point(QUICK, *each, table=table)).seed

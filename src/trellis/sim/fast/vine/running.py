@@ -168,6 +168,11 @@ class Vines(Driver):
     def quiet(self) -> bool:
         return is_settled(self.scenario, self.plan)
 
+    def degrees(self) -> list[int]:
+        """How many neighbours each node has."""
+        found: list[int] = table(self.block, t.NODES)[:, t.KNOWN_COUNT].tolist()
+        return found
+
     def trace(self) -> Trace:
         said = table(self.block, t.ACTIONS)[:, [t.A_NODE, t.A_TOPIC, t.A_SEQ]]
         return out.trace(self.rows, said, [*self.topics, EVERY], mail.PACKETS)
