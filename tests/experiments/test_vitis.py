@@ -81,7 +81,7 @@ def test_a_run_keeps_what_its_trace_says_and_is_the_same_every_time(overlay: str
 
 @pytest.mark.parametrize("overlay", [VITIS, RVR, OPT])
 def test_both_engines_make_the_same_row(overlay: str, monkeypatch) -> None:
-    asked = task(point(SMALL, overlay, LOW))
+    asked = task(point(SMALL, overlay, RANDOM))
     rows = []
     for compiled in (False, True):
         monkeypatch.setattr(setting, "is_for_the_compiled", lambda _, compiled=compiled: compiled)
