@@ -143,7 +143,7 @@ BROKEN = {
 def test_a_kernel_that_forgets_a_rule_is_noticed(overlay: str, breaks: str) -> None:
     """A copy of the kernels in which one rule is another, in plain Python."""
     twin = TWINS[overlay]
-    seeds = range(8 if twin.in_rounds else 60)
+    seeds = range(24 if twin.in_rounds else 60)
     program = (
         f"{breaks}"
         "from trellis.swarm.twins import Comparison\n"
