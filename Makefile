@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: setup demo test test-one-lane test-live test-the-rest test-tables-on-spark test-on-spark check swarm bench reproduce clean
+.PHONY: setup demo test test-one-lane test-other-lane test-live test-the-rest test-twins test-tables-on-spark test-on-spark check swarm bench reproduce clean
 
 setup: .venv/ready
 
@@ -18,14 +18,17 @@ demo: setup  ## a discussion among 64 nodes, its audit, a story and a page; a sw
 
 PYTEST := $(BIN)/python -m pytest
 
-test: setup check  ## what CI runs, in three lanes that take as long: many processes that mostly wait, then audits and ingest on Spark; all else that uses Spark; the rest
-	@$(MAKE) --no-print-directory --keep-going --jobs 3 test-one-lane test-on-spark test-the-rest
+test: setup check  ## what CI runs, in three lanes that take as long: many processes that mostly wait, then audits and ingest on Spark; all else that uses Spark, then twins; the rest
+	@$(MAKE) --no-print-directory --keep-going --jobs 3 test-one-lane test-other-lane test-the-rest
 
 # A lane runs both of its parts whatever comes of the first.
 both = $(MAKE) --no-print-directory $(1); first=$$?; $(MAKE) --no-print-directory $(2) && exit $$first
 
 test-one-lane: setup
 	+@$(call both,test-live,test-tables-on-spark)
+
+test-other-lane: setup
+	+@$(call both,test-on-spark,test-twins)
 
 # Of what uses Spark: so much, in a session of its own, that the lanes take as long.
 IN_ONE_LANE := tests/pipeline/test_audits_on_spark.py $(wildcard tests/pipeline/test_ingest_*.py)
@@ -39,8 +42,11 @@ test-live: setup  # it has bounds on time
 test-on-spark: setup  # so these have only what time that leaves
 	@$(call at-its-end,nice -n 10 $(PYTEST) -m spark $(addprefix --ignore ,$(IN_ONE_LANE)))
 
+test-twins: setup
+	@$(call at-its-end,nice -n 10 $(PYTEST) -m "not spark" tests/twins)
+
 test-the-rest: setup
-	@$(call at-its-end,nice -n 15 $(PYTEST) -m "not spark" --ignore tests/live)
+	@$(call at-its-end,nice -n 10 $(PYTEST) -m "not spark" --ignore tests/live --ignore tests/twins)
 
 test-tables-on-spark: setup
 	$(PYTEST) -m spark $(IN_ONE_LANE)
