@@ -25,7 +25,7 @@ from trellis.scenario.load import from_mapping
 from trellis.scenario.model import Scenario
 from trellis.scenario.plan import plan
 from trellis.sim import run
-from trellis.sim.fast.printed import Printed
+from trellis.sim.fast.trees.printed import Printed
 
 BARS = {"beside the reference": 40.0, "beside SimPy": 10.0, "large beside small": 1 / 3, "memory of the large run": 4.0}
 

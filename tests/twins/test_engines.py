@@ -18,11 +18,13 @@ from trellis.scenario.load import from_mapping
 from trellis.scenario.model import Queue, Random
 from trellis.scenario.path import one_event
 from trellis.sim import run
-from trellis.sim.fast import TWINS, code, covers, gossip, rooted
-from trellis.sim.fast import damulticast_packets as said_by
-from trellis.sim.fast import vcube_printed as kernel
-from trellis.sim.fast import vcube_records as vcube
-from trellis.sim.fast.gossiping import NUMBERS, fanouts, first_without
+from trellis.sim.fast import TWINS, code, covers
+from trellis.sim.fast.gossips import damulticast_packets as said_by
+from trellis.sim.fast.gossips import gossip
+from trellis.sim.fast.gossips.gossiping import NUMBERS, fanouts, first_without
+from trellis.sim.fast.trees import rooted
+from trellis.sim.fast.trees import vcube_printed as kernel
+from trellis.sim.fast.trees import vcube_records as vcube
 from trellis.swarm.twins import Comparison, compare, first_difference, scenario_of
 
 STACKS = [(overlay, ordering) for overlay, twin in TWINS.items() for ordering in twin.orders]
@@ -94,21 +96,21 @@ def test_they_have_the_same_rows_where_nothing_is_compiled(overlay: str, orderin
 BROKEN = {
     "a leaver stays in everybody's view": (
         "vcube-printed",
-        "import trellis.sim.fast.vcube_printed as kernel\n"
+        "import trellis.sim.fast.trees.vcube_printed as kernel\n"
         "plain = kernel.update\n"
         "kernel.update = lambda m, p, node, inside, rc: plain(m, p, node, 1, rc)\n",
     ),
     "nobody leaves the tree": (
         "single-root",
-        "import trellis.sim.fast.rooted as kernel\nkernel.prune = lambda *_: None\n",
+        "import trellis.sim.fast.trees.rooted as kernel\nkernel.prune = lambda *_: None\n",
     ),
     "a child that goes is still fed": (
         "brokers",
-        "import trellis.sim.fast.rooted as kernel\nkernel.feed_no_more = lambda *_: None\n",
+        "import trellis.sim.fast.trees.rooted as kernel\nkernel.feed_no_more = lambda *_: None\n",
     ),
     "an answer does not free a place in the window": (
         "vcube",
-        "import trellis.sim.fast.vcube_publishing as kernel\n"
+        "import trellis.sim.fast.trees.vcube_publishing as kernel\n"
         "plain = kernel.upon_pub_returned\n"
         "def returned(m, rows, now, me, p, wave, served):\n"
         "    plain(m, rows, now, me, p, wave, served)\n"
@@ -117,24 +119,24 @@ BROKEN = {
     ),
     "what came before comes again": (
         "vcube",
-        "import trellis.sim.fast.vcube_arrivals as kernel\nkernel.see = lambda *_: True\n",
+        "import trellis.sim.fast.trees.vcube_arrivals as kernel\nkernel.see = lambda *_: True\n",
     ),
     "whoever joins is not told what others have delivered": (
         "vcube",
-        "import trellis.sim.fast.vcube_words as kernel\nkernel.merge = lambda *_: None\n",
+        "import trellis.sim.fast.trees.vcube_words as kernel\nkernel.merge = lambda *_: None\n",
     ),
     "a leaver serves others until all know that it left": (
         "vcube",
-        "import trellis.sim.fast.vcube_arrivals as kernel\n"
+        "import trellis.sim.fast.trees.vcube_arrivals as kernel\n"
         "kernel.cannot_serve = lambda m, p, height: m[p + kernel.PHASE] == kernel.OUT\n",
     ),
     "nothing is ever missing": (
         "vcube",
-        "import trellis.sim.fast.vcube_ordering as kernel\nkernel.missing = lambda *_: kernel.NONE\n",
+        "import trellis.sim.fast.trees.vcube_ordering as kernel\nkernel.missing = lambda *_: kernel.NONE\n",
     ),
     "what was parked waits for the last predecessor, not for the first": (
         "vcube",
-        "import trellis.sim.fast.vcube_ordering as kernel\n"
+        "import trellis.sim.fast.trees.vcube_ordering as kernel\n"
         "def last(m, p, me, wave):\n"
         "    w = m[kernel.AT_WAVES] + wave * kernel.WAVE\n"
         "    first = m[kernel.AT_NAMES] + m[w + kernel.FOLLOWS]\n"
@@ -166,7 +168,7 @@ BROKEN = {
     ),
     "who was drawn for another is taken for drawn": (
         "gossip-broadcast",
-        "import trellis.sim.fast.gossip as kernel\n"
+        "import trellis.sim.fast.gossips.gossip as kernel\n"
         "plain = kernel.few\n"
         "def forgetful(m, *more):\n"
         "    found = plain(m, *more)\n"
@@ -176,11 +178,11 @@ BROKEN = {
     ),
     "everybody tells the group above": (
         "damulticast-printed",
-        "import trellis.sim.fast.gossiping as whole\nwhole.first_without = lambda size, few: whole.NUMBERS\n",
+        "import trellis.sim.fast.gossips.gossiping as whole\nwhole.first_without = lambda size, few: whole.NUMBERS\n",
     ),
     "a packet that is not lost has the number by which that was drawn": (
         "gossip-multicast",
-        "import trellis.sim.fast.gossip as kernel\n"
+        "import trellis.sim.fast.gossips.gossip as kernel\n"
         "plain = kernel.is_lost\n"
         "def lost(m, me, to):\n"
         "    found = plain(m, me, to)\n"
@@ -190,11 +192,11 @@ BROKEN = {
     ),
     "nobody speaks for its group": (
         "gossip-hierarchical",
-        "import trellis.sim.fast.gossip as kernel\nkernel.tell_others = lambda *_: None\n",
+        "import trellis.sim.fast.gossips.gossip as kernel\nkernel.tell_others = lambda *_: None\n",
     ),
     "what has just come is given at once": (
         "damulticast",
-        "import trellis.sim.fast.damulticast as kernel\n"
+        "import trellis.sim.fast.gossips.damulticast as kernel\n"
         "plain = kernel.add\n"
         "def add(m, me, bit):\n"
         "    plain(m, me, bit)\n"
@@ -203,11 +205,11 @@ BROKEN = {
     ),
     "everybody that a process hears of is kept": (
         "damulticast",
-        "import trellis.sim.fast.company as company\ncompany.trim = lambda m, me: company.measure(m, me)\n",
+        "import trellis.sim.fast.gossips.company as company\ncompany.trim = lambda m, me: company.measure(m, me)\n",
     ),
     "nobody is listed again": (
         "damulticast",
-        "import trellis.sim.fast.damulticast_search as search\n"
+        "import trellis.sim.fast.gossips.damulticast_search as search\n"
         "plain = search.enrol\n"
         "search.enrol = lambda m, s, node, now: plain(m, s, node, now) if now == 0 else None\n",
     ),

@@ -18,10 +18,10 @@ from trellis.protocols.orderings import total
 from trellis.protocols.parts import desk_packets, line
 from trellis.protocols.parts.groups import ALONE, SHARED
 from trellis.scenario.load import from_mapping
-from trellis.sim.fast import sequencer as kernel
-from trellis.sim.fast.desks import covers
-from trellis.sim.fast.sequencing import Sequencing
-from trellis.sim.fast.sizes import size_of, size_of_all
+from trellis.sim.fast.total import sequencer as kernel
+from trellis.sim.fast.total.desks import covers
+from trellis.sim.fast.total.sequencing import Sequencing
+from trellis.sim.fast.total.sizes import size_of, size_of_all
 from trellis.swarm.dice import Dice
 
 SETTINGS = 100
@@ -84,7 +84,7 @@ BROKEN = {
 def test_a_kernel_that_forgets_a_rule_is_noticed(breaks: str) -> None:
     """A copy of the kernels in which one rule is another, in plain Python."""
     told = in_plain_python(
-        f"from trellis.sim.fast import sequencer as kernel, sites\n{breaks}\n"
+        f"from trellis.sim.fast.total import sequencer as kernel, sites\n{breaks}\n"
         "from trellis.experiments.tno.compared import compare, setting\n"
         "small = [told for told in map(setting, range(1000, 1300)) if told[0].nodes.count * told[0].workload.until"
         " < 2000 * told[0].workload.interval]\n"
@@ -204,7 +204,7 @@ def test_random_links_carry_the_same_bytes_on_both_engines(before: int, sizes, m
 LINKS = """
 from functools import partial
 from trellis.experiments.tno import headers
-from trellis.sim.fast import headers as kernel
+from trellis.sim.fast.total import headers as kernel
 headers.Shortener, headers.Restorer = (partial(end, 60) for end in (headers.Shortener, headers.Restorer))
 kernel.KEPT_MAX = {bound}
 headers.TOPICS, headers.CLIENTS = 30, 40

@@ -16,7 +16,7 @@ from trellis.protocols.parts.groups import ALONE, SHARED
 from trellis.scenario.load import check, from_mapping
 from trellis.scenario.model import Scenario
 from trellis.sim import FAST, Run
-from trellis.sim.fast.sequencing import Sequencing
+from trellis.sim.fast.total.sequencing import Sequencing
 from trellis.swarm.dice import Dice
 from trellis.swarm.twins import first_difference
 

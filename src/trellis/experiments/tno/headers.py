@@ -129,7 +129,7 @@ def carry_compiled(
     wires: list[Wire], groups: dict[str, list[str]], numbers: dict[str, int], events: list[str], counts: tuple[int, ...]
 ) -> Iterator[int]:
     """The same, compiled but for the streams of zlib: they are what they are."""
-    from trellis.sim.fast import headers as links  # it needs Numba
+    from trellis.sim.fast.total import headers as links  # it needs Numba
 
     names = sorted(groups)
     code = {name: n for n, name in enumerate(names)}

@@ -38,7 +38,7 @@ from trellis.scenario import from_mapping
 from trellis.scenario.load import check
 from trellis.scenario.model import Scenario
 from trellis.sim import AUTO, ENGINES, FAST, REFERENCE, Run, run
-from trellis.sim.fast.desks import covers, is_worth_it
+from trellis.sim.fast.total.desks import covers, is_worth_it
 from trellis.trace import Trace
 from trellis.words import Message, NodeId, Packet, Time, Topic
 
@@ -182,7 +182,7 @@ def stamped(asked: Scenario, rule: str, engine: str = AUTO) -> Found:
         raise UnsupportedByEngine(f"engine {engine!r}: no such engine; there are {', '.join(ENGINES)}")
     if engine == FAST or (engine == AUTO and is_for_the_compiled(asked, rule)):
         covers(asked, rule)
-        from trellis.sim.fast.sequencing import Sequencing  # it needs Numba
+        from trellis.sim.fast.total.sequencing import Sequencing  # it needs Numba
 
         compiled = Sequencing(asked, rule)
         compiled.run()

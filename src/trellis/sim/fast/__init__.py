@@ -49,55 +49,55 @@ class Twin(NamedTuple):
 
 
 def printed() -> type[Whole]:
-    from trellis.sim.fast.printed import Printed
+    from trellis.sim.fast.trees.printed import Printed
 
     return Printed
 
 
 def single_root() -> type[Whole]:
-    from trellis.sim.fast.feeding import SingleRoot
+    from trellis.sim.fast.trees.feeding import SingleRoot
 
     return SingleRoot
 
 
 def brokers() -> type[Whole]:
-    from trellis.sim.fast.feeding import Brokers
+    from trellis.sim.fast.trees.feeding import Brokers
 
     return Brokers
 
 
 def repaired() -> type[Whole]:
-    from trellis.sim.fast.repaired import Repaired
+    from trellis.sim.fast.trees.repaired import Repaired
 
     return Repaired
 
 
 def printed_damulticast() -> type[Whole]:
-    from trellis.sim.fast.gossiping import Printed
+    from trellis.sim.fast.gossips.gossiping import Printed
 
     return Printed
 
 
 def gossip_broadcast() -> type[Whole]:
-    from trellis.sim.fast.gossiping import Broadcast
+    from trellis.sim.fast.gossips.gossiping import Broadcast
 
     return Broadcast
 
 
 def gossip_multicast() -> type[Whole]:
-    from trellis.sim.fast.gossiping import Multicast
+    from trellis.sim.fast.gossips.gossiping import Multicast
 
     return Multicast
 
 
 def gossip_hierarchical() -> type[Whole]:
-    from trellis.sim.fast.gossiping import Hierarchical
+    from trellis.sim.fast.gossips.gossiping import Hierarchical
 
     return Hierarchical
 
 
 def damulticast_repaired() -> type[Whole]:
-    from trellis.sim.fast.circles import Circles
+    from trellis.sim.fast.gossips.circles import Circles
 
     return Circles
 

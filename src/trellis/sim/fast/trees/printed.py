@@ -6,10 +6,10 @@ import numpy as np
 
 from trellis.events import Publish, Subscribe
 from trellis.sim.fast import barriers as bar
-from trellis.sim.fast import slabs
-from trellis.sim.fast import vcube_printed as kernel
-from trellis.sim.fast import views as vws
 from trellis.sim.fast.memory import NONE, Block, Table, table
+from trellis.sim.fast.trees import slabs
+from trellis.sim.fast.trees import vcube_printed as kernel
+from trellis.sim.fast.trees import views as vws
 from trellis.sim.fast.whole import Whole
 from trellis.words import Time
 

@@ -17,7 +17,7 @@ import numpy.typing as npt
 from trellis.protocols.parts.deltas import KEPT_MAX, WRAPPING
 from trellis.sim.fast.jit import compiled, inlined
 from trellis.sim.fast.memory import Block
-from trellis.sim.fast.sizes import size_of, size_of_all
+from trellis.sim.fast.total.sizes import size_of, size_of_all
 
 Bytes = npt.NDArray[np.uint8]
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from trellis.sim.fast import lines as out
 from trellis.sim.fast import tally as tal
-from trellis.sim.fast import vcube_ordering as odr
-from trellis.sim.fast import vcube_waves as wvs
-from trellis.sim.fast import vcube_words as wrd
 from trellis.sim.fast.barriers import AT_WAVES, QUEUE, SEQ, WAVE
 from trellis.sim.fast.jit import compiled, inlined
 from trellis.sim.fast.memory import NONE, Block
-from trellis.sim.fast.vcube_records import (
+from trellis.sim.fast.trees import vcube_ordering as odr
+from trellis.sim.fast.trees import vcube_waves as wvs
+from trellis.sim.fast.trees import vcube_words as wrd
+from trellis.sim.fast.trees.vcube_records import (
     ACK,
     AT_WAITS,
     BEHIND,

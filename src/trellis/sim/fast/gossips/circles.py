@@ -16,12 +16,12 @@ from trellis.scenario.model import Cycles
 from trellis.sim.fast import applications as app
 from trellis.sim.fast import barriers as bar
 from trellis.sim.fast import calendar as cal
-from trellis.sim.fast import company as com
-from trellis.sim.fast import damulticast as kernel
-from trellis.sim.fast import damulticast_packets as say
-from trellis.sim.fast import damulticast_search as srch
-from trellis.sim.fast import gossip as gsp
-from trellis.sim.fast.gossiping import NOBODY, Gossiping, Group, draws, signed
+from trellis.sim.fast.gossips import company as com
+from trellis.sim.fast.gossips import damulticast as kernel
+from trellis.sim.fast.gossips import damulticast_packets as say
+from trellis.sim.fast.gossips import damulticast_search as srch
+from trellis.sim.fast.gossips import gossip as gsp
+from trellis.sim.fast.gossips.gossiping import NOBODY, Gossiping, Group, draws, signed
 from trellis.sim.fast.memory import NONE, Block, Table, table
 from trellis.words import Time, Topic
 

@@ -7,15 +7,15 @@ from trellis.sim.fast import applications as app
 from trellis.sim.fast import lines as out
 from trellis.sim.fast import network as net
 from trellis.sim.fast import tally as tal
-from trellis.sim.fast import vcube_arrivals as arr
-from trellis.sim.fast import vcube_ordering as odr
-from trellis.sim.fast import vcube_waves as wvs
-from trellis.sim.fast import vcube_words as wrd
-from trellis.sim.fast import views as vws
 from trellis.sim.fast.barriers import AT_WAVES, KIND, QUEUE, SEQ, SOURCE, WAVE
 from trellis.sim.fast.jit import compiled, inlined
 from trellis.sim.fast.memory import NONE, Block
-from trellis.sim.fast.vcube_records import (
+from trellis.sim.fast.trees import vcube_arrivals as arr
+from trellis.sim.fast.trees import vcube_ordering as odr
+from trellis.sim.fast.trees import vcube_waves as wvs
+from trellis.sim.fast.trees import vcube_words as wrd
+from trellis.sim.fast.trees import views as vws
+from trellis.sim.fast.trees.vcube_records import (
     ACK,
     AFTER,
     AGAIN,

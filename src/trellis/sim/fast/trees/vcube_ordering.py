@@ -10,11 +10,11 @@ from trellis.sim.fast import applications as app
 from trellis.sim.fast import barriers as bar
 from trellis.sim.fast import lines as out
 from trellis.sim.fast import tally as tal
-from trellis.sim.fast import vcube_publishing as pub
 from trellis.sim.fast.barriers import AT_NAMES, AT_WAVES, BARRIER, FOLLOWS, QUEUE, SEQ, SOURCE, TOPIC, WAVE
 from trellis.sim.fast.jit import compiled, inlined
 from trellis.sim.fast.memory import NONE, Block
-from trellis.sim.fast.vcube_records import (
+from trellis.sim.fast.trees import vcube_publishing as pub
+from trellis.sim.fast.trees.vcube_records import (
     AT_IDS,
     AT_WAITS,
     BEHIND,

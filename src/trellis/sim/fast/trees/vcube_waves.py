@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from trellis.sim.fast import network as net
-from trellis.sim.fast import slabs
-from trellis.sim.fast import vcube_words as wrd
-from trellis.sim.fast import views as vws
 from trellis.sim.fast.barriers import AT_WAVES, KIND, WAVE
 from trellis.sim.fast.jit import compiled, inlined
 from trellis.sim.fast.memory import NONE, Block
-from trellis.sim.fast.vcube_records import (
+from trellis.sim.fast.trees import slabs
+from trellis.sim.fast.trees import vcube_words as wrd
+from trellis.sim.fast.trees import views as vws
+from trellis.sim.fast.trees.vcube_records import (
     ANSWERED,
     ASK,
     ASKER,

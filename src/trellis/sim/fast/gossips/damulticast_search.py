@@ -12,9 +12,9 @@ import numpy as np
 from trellis.protocols.overlays.damulticast_search import TRIES
 from trellis.protocols.parts.directory import LISTED
 from trellis.protocols.parts.directory import PLACES as REMEMBER
-from trellis.sim.fast import company as com
-from trellis.sim.fast import damulticast_packets as say
-from trellis.sim.fast import gossip as gsp
+from trellis.sim.fast.gossips import company as com
+from trellis.sim.fast.gossips import damulticast_packets as say
+from trellis.sim.fast.gossips import gossip as gsp
 from trellis.sim.fast.jit import compiled, go_on, inlined
 from trellis.sim.fast.memory import NONE, Block, Table, base, counter
 

@@ -12,14 +12,14 @@ import numpy as np
 from trellis.protocols.parts.groups import Desks
 from trellis.scenario.model import Popular, Requests, Scenario
 from trellis.sim.fast import applications as app
-from trellis.sim.fast import audience as aud
 from trellis.sim.fast import calendar as cal
 from trellis.sim.fast import lines as out
-from trellis.sim.fast import sequencer as kernel
-from trellis.sim.fast import sites
-from trellis.sim.fast.desks import covers, option
 from trellis.sim.fast.driver import Driver
 from trellis.sim.fast.memory import NONE, Block, Table, block, table
+from trellis.sim.fast.total import audience as aud
+from trellis.sim.fast.total import sequencer as kernel
+from trellis.sim.fast.total import sites
+from trellis.sim.fast.total.desks import covers, option
 from trellis.trace.table import Trace
 from trellis.words import Time
 

@@ -8,10 +8,10 @@ from trellis import protocols
 from trellis.events import Publish
 from trellis.protocols.parts.portions import weight
 from trellis.sim.fast import barriers as bar
-from trellis.sim.fast import slabs, vcube
-from trellis.sim.fast import vcube_records as kernel
-from trellis.sim.fast import views as vws
 from trellis.sim.fast.memory import NONE, Block, Table, table
+from trellis.sim.fast.trees import slabs, vcube
+from trellis.sim.fast.trees import vcube_records as kernel
+from trellis.sim.fast.trees import views as vws
 from trellis.sim.fast.whole import Whole
 from trellis.words import Message, MessageId, Time
 

@@ -12,9 +12,9 @@ import numpy as np
 from trellis import draw
 from trellis.scenario.model import Scenario, Sites
 from trellis.sim.fast import calendar as cal
-from trellis.sim.fast.audience import word_of
 from trellis.sim.fast.jit import go_on, inlined
 from trellis.sim.fast.memory import Block, Table, base, counter, table
+from trellis.sim.fast.total.audience import word_of
 
 STATIONS = Table(6, 3)  # per node
 SENT, SITE, BUSY = 0, 1, 2  # packets so far; where it is; until when it handles what came

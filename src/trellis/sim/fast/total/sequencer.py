@@ -21,10 +21,10 @@ from __future__ import annotations
 from trellis.sim.fast import applications as app
 from trellis.sim.fast import calendar as cal
 from trellis.sim.fast import lines as out
-from trellis.sim.fast import sites
 from trellis.sim.fast.jit import compiled, inlined
 from trellis.sim.fast.memory import NONE, Block, Table, base, counter
-from trellis.sim.fast.sizes import size_of, size_of_all
+from trellis.sim.fast.total import sites
+from trellis.sim.fast.total.sizes import size_of, size_of_all
 
 PACKETS = ["", "ASK", "STAMP", "CLIMB", "TOP"]
 ASK, STAMP, CLIMB, TOP = 1, 2, 3, 4

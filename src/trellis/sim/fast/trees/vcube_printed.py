@@ -24,7 +24,6 @@ from trellis.sim.fast import calendar as cal
 from trellis.sim.fast import lines as out
 from trellis.sim.fast import network as net
 from trellis.sim.fast import tally as tal
-from trellis.sim.fast import views as vws
 from trellis.sim.fast.barriers import (
     AT_NAMES,
     AT_WAVES,
@@ -55,8 +54,9 @@ from trellis.sim.fast.barriers import (
 )
 from trellis.sim.fast.jit import compiled, inlined
 from trellis.sim.fast.memory import NONE, Block, Table, base, counter, room
-from trellis.sim.fast.slabs import AT_ACKS, FEW, IN_ACKS, SOME_ACKS, give_back, new_slab
-from trellis.sim.fast.slabs import has_room as has_slabs
+from trellis.sim.fast.trees import views as vws
+from trellis.sim.fast.trees.slabs import AT_ACKS, FEW, IN_ACKS, SOME_ACKS, give_back, new_slab
+from trellis.sim.fast.trees.slabs import has_room as has_slabs
 
 PACKETS = ["", "SUB", "UNS", "PUB", "ACK"]
 SUB, UNS, PUB, ACK = 1, 2, 3, 4

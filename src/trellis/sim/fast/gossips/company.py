@@ -16,7 +16,7 @@ import numpy as np
 
 from trellis.draw import LN2
 from trellis.protocols.parts.company import ANCHORS
-from trellis.sim.fast import gossip as gsp
+from trellis.sim.fast.gossips import gossip as gsp
 from trellis.sim.fast.jit import compiled, go_on, inlined
 from trellis.sim.fast.memory import NONE, Block, Table, base, counter
 

@@ -23,18 +23,18 @@ from trellis.sim.fast import applications as app
 from trellis.sim.fast import barriers as bar
 from trellis.sim.fast import calendar as cal
 from trellis.sim.fast import lines as out
-from trellis.sim.fast import slabs
 from trellis.sim.fast import tally as tal
-from trellis.sim.fast import vcube_answers as ans
-from trellis.sim.fast import vcube_arrivals as arr
-from trellis.sim.fast import vcube_changes as chg
-from trellis.sim.fast import vcube_ordering as odr
-from trellis.sim.fast import vcube_words as wrd
-from trellis.sim.fast import views as vws
 from trellis.sim.fast.barriers import AT_WAVES, FLYING, TOPIC, WAVE
 from trellis.sim.fast.jit import compiled, inlined
 from trellis.sim.fast.memory import NONE, Block
-from trellis.sim.fast.vcube_records import (
+from trellis.sim.fast.trees import slabs
+from trellis.sim.fast.trees import vcube_answers as ans
+from trellis.sim.fast.trees import vcube_arrivals as arr
+from trellis.sim.fast.trees import vcube_changes as chg
+from trellis.sim.fast.trees import vcube_ordering as odr
+from trellis.sim.fast.trees import vcube_words as wrd
+from trellis.sim.fast.trees import views as vws
+from trellis.sim.fast.trees.vcube_records import (
     ACK,
     CAME,
     COUNT,

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from trellis.sim.fast import network as net
-from trellis.sim.fast import slabs
-from trellis.sim.fast import vcube_changes as chg
-from trellis.sim.fast import vcube_publishing as pub
-from trellis.sim.fast import vcube_waves as wvs
-from trellis.sim.fast import vcube_words as wrd
-from trellis.sim.fast import views as vws
 from trellis.sim.fast.barriers import AT_WAVES, KIND, TOPIC, WAVE
 from trellis.sim.fast.jit import compiled, inlined
 from trellis.sim.fast.memory import NONE, Block
-from trellis.sim.fast.vcube_records import (
+from trellis.sim.fast.trees import slabs
+from trellis.sim.fast.trees import vcube_changes as chg
+from trellis.sim.fast.trees import vcube_publishing as pub
+from trellis.sim.fast.trees import vcube_waves as wvs
+from trellis.sim.fast.trees import vcube_words as wrd
+from trellis.sim.fast.trees import views as vws
+from trellis.sim.fast.trees.vcube_records import (
     ACK,
     AFTER,
     ANSWERED,

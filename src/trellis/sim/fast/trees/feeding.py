@@ -11,8 +11,8 @@ from trellis import protocols
 from trellis.protocols.parts.hypercube import dimension, first
 from trellis.protocols.parts.relay import root_of
 from trellis.sim.fast import barriers as bar
-from trellis.sim.fast import rooted as kernel
 from trellis.sim.fast.memory import NONE, Block, Table, table
+from trellis.sim.fast.trees import rooted as kernel
 from trellis.sim.fast.whole import Whole
 from trellis.words import NodeId, Time, Topic
 

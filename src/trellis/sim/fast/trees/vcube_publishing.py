@@ -6,12 +6,12 @@ from trellis.protocols.overlays.vcube_packets import WAVE_BYTES_MAX
 from trellis.sim.fast import lines as out
 from trellis.sim.fast import network as net
 from trellis.sim.fast import tally as tal
-from trellis.sim.fast import vcube_waves as wvs
-from trellis.sim.fast import views as vws
 from trellis.sim.fast.barriers import AT_WAVES, QUEUE, WAVE
 from trellis.sim.fast.jit import compiled, inlined
 from trellis.sim.fast.memory import NONE, Block
-from trellis.sim.fast.vcube_records import (
+from trellis.sim.fast.trees import vcube_waves as wvs
+from trellis.sim.fast.trees import views as vws
+from trellis.sim.fast.trees.vcube_records import (
     BATCH,
     COUNT,
     FIRST_QUEUED,

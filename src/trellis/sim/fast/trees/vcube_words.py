@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from trellis.protocols.parts.view import GONE, MEMBER, NEWCOMER
 from trellis.sim.fast import network as net
-from trellis.sim.fast import views as vws
 from trellis.sim.fast.jit import compiled, inlined
 from trellis.sim.fast.memory import NONE, Block
-from trellis.sim.fast.vcube_records import (
+from trellis.sim.fast.trees import views as vws
+from trellis.sim.fast.trees.vcube_records import (
     AT_VECTORS,
     CROWD,
     FREE_VECTOR,

@@ -16,10 +16,10 @@ from trellis.protocols.overlays.gossip import ALL
 from trellis.protocols.parts.company import fanout_of
 from trellis.protocols.parts.hierarchy import Hierarchy
 from trellis.scenario.model import Cycles, Faults
-from trellis.sim.fast import gossip as kernel
 from trellis.sim.fast import lines as out
-from trellis.sim.fast import slabs
+from trellis.sim.fast.gossips import gossip as kernel
 from trellis.sim.fast.memory import NONE, Block, Table, table
+from trellis.sim.fast.trees import slabs
 from trellis.sim.fast.whole import Whole
 from trellis.words import Time, Topic
 

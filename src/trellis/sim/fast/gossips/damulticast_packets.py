@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from trellis.sim.fast import applications as app
 from trellis.sim.fast import calendar as cal
-from trellis.sim.fast import company as com
-from trellis.sim.fast import gossip as gsp
 from trellis.sim.fast import lines as out
 from trellis.sim.fast import network as net
+from trellis.sim.fast.gossips import company as com
+from trellis.sim.fast.gossips import gossip as gsp
 from trellis.sim.fast.jit import compiled, inlined
 from trellis.sim.fast.memory import Block, Table, base, counter, room
 

@@ -23,12 +23,12 @@ from trellis.protocols.parts.directory import PLACES as REMEMBER
 from trellis.sim.fast import applications as app
 from trellis.sim.fast import barriers as bar
 from trellis.sim.fast import calendar as cal
-from trellis.sim.fast import company as com
-from trellis.sim.fast import damulticast_packets as say
-from trellis.sim.fast import damulticast_search as srch
-from trellis.sim.fast import gossip as gsp
 from trellis.sim.fast import lines as out
 from trellis.sim.fast import network as net
+from trellis.sim.fast.gossips import company as com
+from trellis.sim.fast.gossips import damulticast_packets as say
+from trellis.sim.fast.gossips import damulticast_search as srch
+from trellis.sim.fast.gossips import gossip as gsp
 from trellis.sim.fast.jit import compiled, go_on, inlined
 from trellis.sim.fast.memory import NONE, Block, Table, base, counter
 

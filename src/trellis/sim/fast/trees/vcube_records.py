@@ -7,10 +7,10 @@ from trellis.sim.fast import calendar as cal
 from trellis.sim.fast import lines as out
 from trellis.sim.fast import network as net
 from trellis.sim.fast import tally as tal
-from trellis.sim.fast import views as vws
 from trellis.sim.fast.barriers import AT_WAVES, FLYING, OWN, WAVE
 from trellis.sim.fast.jit import compiled, inlined
 from trellis.sim.fast.memory import NONE, Block, Table, base, counter, room
+from trellis.sim.fast.trees import views as vws
 
 PACKETS = ["", "SUB", "CUT", "UNS", "PUB", "ACK", "GONE"]
 SUB, CUT, UNS, PUB, ACK, REFUSE = range(1, len(PACKETS))

@@ -24,9 +24,9 @@ from trellis.sim.fast import barriers as bar
 from trellis.sim.fast import calendar as cal
 from trellis.sim.fast import lines as out
 from trellis.sim.fast import network as net
-from trellis.sim.fast import slabs
 from trellis.sim.fast.jit import compiled, go_on, inlined
 from trellis.sim.fast.memory import NONE, Block, Table, base, counter
+from trellis.sim.fast.trees import slabs
 
 PACKETS = ["", "GOSSIP"]
 GOSSIP = 1

@@ -1,0 +1,1 @@
+"""The sequencer of `total`, compiled: timestamps alone, and what they take on links."""
