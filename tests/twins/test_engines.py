@@ -79,17 +79,18 @@ def test_random_scenarios_have_the_same_rows_on_both_engines(overlay: str, order
 
 @pytest.mark.parametrize(("overlay", "ordering"), STACKS)
 def test_they_have_the_same_rows_where_nothing_is_compiled(overlay: str, ordering: str) -> None:
-    """So a wrong answer is known to be ours, not the compiler's."""
+    """So a wrong answer is known to be ours, not the compiler's. What takes many rounds is tried less often."""
+    count = 3 if overlay == "damulticast" or TWINS[overlay].for_ever else 12
     command = [sys.executable, "-m", "trellis", "twins", "--overlay", overlay, "--ordering", ordering]
     told = subprocess.run(
-        [*command, "--scenarios", "12", "--seed", "91000"],
+        [*command, "--scenarios", str(count), "--seed", "91000"],
         env=os.environ | {"NUMBA_DISABLE_JIT": "1"},
         capture_output=True,
         text=True,
         check=False,
     )
     assert told.returncode == 0, told.stdout + told.stderr
-    assert "12 scenarios" in told.stdout
+    assert f"{count} scenarios" in told.stdout
     assert "0 differ" in told.stdout
 
 

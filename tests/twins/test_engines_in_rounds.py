@@ -136,8 +136,8 @@ def test_auto_takes_the_compiled_engine_for_long_runs() -> None:
         ({"network": {"kind": "queue", "service": 1, "propagation": 9}}, "network 'queue'"),
         ({"faults": {"events": [{"kind": "crash", "at": 3, "node": 1}]}}, "faults have"),
         ({"faults": {"stillborn": 0.5}}, "faults have"),
-        ({"subscriptions": {"kind": "buckets", "announce": True}}, "subscriptions.announce over 'vitis'"),
-        ({"subscriptions": {"kind": "sessions", "subscribers": 3, "session": 9}}, "subscriptions of kind 'sessions'"),
+        ({"subscriptions": {"kind": "buckets", "announce": True}}, "joining and leaving over 'vitis'"),
+        ({"subscriptions": {"kind": "sessions", "subscribers": 3, "session": 9}}, "joining and leaving over 'vitis'"),
         (
             {
                 "subscriptions": {
@@ -146,7 +146,7 @@ def test_auto_takes_the_compiled_engine_for_long_runs() -> None:
                     "changes": [{"at": 3, "node": 0, "topic": "a", "do": "join"}],
                 }
             },
-            "subscriptions.changes over 'vitis'",
+            "joining and leaving over 'vitis'",
         ),
         ({"workload": {"kind": "replies"}}, "workload 'replies'"),
         ({"end": None}, "a run without an end"),

@@ -155,8 +155,6 @@ def vines() -> type[Vines]:
 def more_than_a_vine_knows(scenario: Scenario) -> str:
     """Whatever makes a node compare, wait for a time of its own or forget because there is too much."""
     options = scenario.stack.options()
-    if isinstance(scenario.faults, Faults):
-        return "faults"
     for name, usual in (("repair", 1), ("period", 0)):
         if options.get(name, usual):
             return f"stack.{name}"
@@ -202,8 +200,8 @@ def covers(scenario: Scenario) -> None:
         raise UnsupportedByEngine(f"{stack.ordering!r} over {stack.overlay!r} has no compiled twin; {INSTEAD}")
     if unknown := twin.refuses(scenario):
         raise UnsupportedByEngine(f"{unknown} over {stack.overlay!r} has no compiled twin; {INSTEAD}")
-    rounds = isinstance(scenario.network, Cycles) and Cycles in twin.networks
-    if isinstance(scenario.faults, Faults) and (scenario.faults.events or not rounds):
+    stillborn = isinstance(scenario.network, Cycles) and Cycles in twin.networks and not twin.for_ever
+    if isinstance(scenario.faults, Faults) and (scenario.faults.events or not stillborn):
         raise UnsupportedByEngine(f"faults have no compiled twin; {INSTEAD}")
     if not isinstance(scenario.network, twin.networks):
         kind = type(scenario.network).__struct_config__.tag
