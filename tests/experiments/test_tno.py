@@ -175,6 +175,6 @@ def test_a_kept_table_is_made_anew_only_for_another_engine(tmp_path: Path) -> No
     for engine in ("auto", "reference", "auto", "fast", "fast", "auto", "reference"):
         kept(None, table, "quick", tmp_path / "some.json", {}, engine)  # type: ignore[arg-type]
     assert made == ["auto", "fast", "reference"]
-    (found,) = kept(None, table, "quick", tmp_path / "some.json")  # type: ignore[arg-type]
+    (found,), _ = kept(None, table, "quick", tmp_path / "some.json")  # type: ignore[arg-type]
     experiment = fig7.EXPERIMENT._replace(tables=(table,))
     assert ran(experiment, [found], "quick") == "1 rows (engine reference)"
