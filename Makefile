@@ -31,7 +31,8 @@ test-other-lane: setup
 	+@$(call both,test-on-spark,test-twins)
 
 # Of what uses Spark: so much, in a session of its own, that the lanes take as long.
-IN_ONE_LANE := tests/pipeline/test_audits_on_spark.py $(wildcard tests/pipeline/test_ingest_*.py)
+IN_ONE_LANE := $(wildcard tests/pipeline/test_ingest_*.py) \
+  $(wildcard tests/pipeline/test_*_on_spark.py) tests/pipeline/test_reproduce.py
 
 # Of those that run at once, one tells as it goes; the others say what they have to say at their end, not among its dots.
 at-its-end = mkdir -p out; $(1) > out/$@.log 2>&1; told=$$?; cat out/$@.log; exit $$told
