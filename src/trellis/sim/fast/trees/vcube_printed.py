@@ -97,7 +97,7 @@ ORDERED, SPEAKERS = counter(20), counter(23)
 # How many records are in use, and the first of those that are free again.
 USED_MEMBERS, USED_WAITS, FREE_MEMBER, FREE_WAIT = (counter(n) for n in (26, 28, 31, 32))
 TAKEN = counter(37)  # words of a wave's bits
-AHEAD, SUM = counter(38), counter(39)
+AHEAD, SUM = counter(38), counter(39)  # up to which entry memory was asked; of what, so that it is not left out
 FEW_AHEAD = 32
 FIXED = counter(40)  # whether nobody ever joins or leaves
 JOINS = counter(34)  # whether anybody ever joins; if not, no ACK has anything to say that others do not know
