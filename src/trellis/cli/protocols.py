@@ -33,7 +33,7 @@ def command(
         return 0
     table = Table("overlay", "promises", "orderings", "options (default)", title="Overlays", title_justify="left")
     for o in overlays:
-        options = ", ".join(f"{k} ({v})" for k, v in o["options"].items())
+        options = ", ".join(f"{k} ({v if v >= 0 else 'by size'})" for k, v in o["options"].items())
         table.add_row(o["name"], f"{o['promises']}\n[dim]{o['source']}[/]", ", ".join(o["orderings"]), options)
     out.print(table)
     table = Table("ordering", "promises", title="Orderings", title_justify="left")

@@ -8,10 +8,9 @@ Promises: every message reaches every node that takes its topic, by the tree alo
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import ClassVar
 
 from trellis.machine import Place
-from trellis.protocols.overlays.vine import Chosen, Vine
+from trellis.protocols.overlays.vine import Chosen
 from trellis.protocols.overlays.vitis import Routed
 from trellis.protocols.parts.profiles import Profile
 from trellis.words import NodeId, Topic
@@ -22,7 +21,6 @@ class Rendezvous(Routed):
 
     promise = "all who take a topic get its messages, by a tree over a structured overlay that knows no interests"
     source = "RVR in Vitis (Rahimian et al. 2011): Scribe (Castro et al. 2002) over T-Man"
-    options: ClassVar[dict[str, int]] = {**Vine.options}
 
     def __init__(self, place: Place, *, table: int, **options: int) -> None:
         super().__init__(place, k=max(0, table - 2), table=table, **options)

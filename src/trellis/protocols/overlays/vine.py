@@ -52,6 +52,7 @@ TIMER = "round"
 CONTACTS = 8  # whom a node knows at the beginning
 FORMER_MAX = 256  # neighbours of late
 NEW = 16  # rounds in which it looks for others as often as it can
+GRACE, AS_NEEDED = 12, -1  # rounds; so many that a new path has grown, by the number of nodes
 
 Chosen = dict[NodeId, tuple[int, Profile]]  # with the reason
 Members = tuple[NodeId, ...]
@@ -67,7 +68,7 @@ class Vine(Topics):
         "table": 15,
         "limit": 5,
         "sample": 1,
-        "grace": 12,
+        "grace": GRACE,
         "repair": 1,
         "period": 0,
         "keep": 10_000,

@@ -15,7 +15,7 @@ from typing import ClassVar
 from trellis import draw
 from trellis.errors import ScenarioError
 from trellis.machine import Place
-from trellis.protocols.overlays.vine import Chosen, Vine
+from trellis.protocols.overlays.vine import AS_NEEDED, Chosen, Vine
 from trellis.protocols.overlays.vine_packets import Meet
 from trellis.protocols.parts import small_world
 from trellis.protocols.parts.gateways import Election, Proposals, Told
@@ -29,16 +29,24 @@ LIKED_MAX = 256  # nodes whose utility is remembered
 PROBE = 4  # of so many rounds, in one a gateway looks for other clusters
 
 
+def grace_of(asked: int, k: int, size: int) -> int:
+    """A former way counts until a new one has grown: a step in each round."""
+    return small_world.steps(k, size) if asked == AS_NEEDED else asked
+
+
 class Routed(Vine):
     """What Vitis has in common with its rival of rendezvous routing: a ring, shortcuts, and relay paths."""
 
-    def __init__(self, place: Place, *, k: int, table: int, **options: int) -> None:
+    options: ClassVar[dict[str, int]] = {**Vine.options, "grace": AS_NEEDED}
+
+    def __init__(self, place: Place, *, k: int, table: int, grace: int, **options: int) -> None:
         if table < 2 + k:
             raise ScenarioError(
                 f"stack.table = {table} with k = {k}: the ring takes 2 links; at least {2 + k} are needed"
             )
-        super().__init__(place, table=table, **options)
+        super().__init__(place, table=table, grace=grace_of(grace, k, place.size), **options)
         self.k = k
+        self.grace = grace
         self.believed = place.size  # how many nodes there are
         self.shortcuts = small_world.distances(place.seed, place.me, k, place.size)
         self.hops: dict[Topic, NodeId | None] = {}  # where a lookup goes on, for the neighbours of now
@@ -82,6 +90,7 @@ class Routed(Vine):
         if not self.believed // 4 <= found <= 4 * self.believed:
             self.believed = found
             self.shortcuts = small_world.distances(self.place.seed, self.me, self.k, found)
+            self.relays.grace = grace_of(self.grace, self.k, found)
 
     # Relay paths
 
@@ -188,7 +197,7 @@ class Vitis(Routed):
     promise = "all who take a topic get its messages, over a bounded number of links, by few who do not take it"
     source = "Vitis (Rahimian et al. 2011), with a digest exchange beyond it"
     links_on_demand = True
-    options: ClassVar[dict[str, int]] = {"k": 1, "d": 5, **Vine.options}
+    options: ClassVar[dict[str, int]] = {"k": 1, "d": 5, **Routed.options}
 
     def __init__(self, place: Place, *, d: int, **options: int) -> None:
         super().__init__(place, **options)

@@ -15,12 +15,20 @@ from trellis.protocols.parts.ring import MASK, SIZE, Point, distance
 from trellis.words import NodeId
 
 SLACK = 4  # a link may be off by a quarter of the distance
+FEW_STEPS = 12  # of a lookup in a small world, and as long as others take to see that a way is gone
 
 
 def near_enough(links: list[tuple[Point, NodeId]], far: int) -> tuple[Point, NodeId] | None:
     """The best of these links, by how far they go, if it is good enough for a distance."""
     best = min(links, key=lambda link: distance(link[0], far), default=None)
     return best if best is not None and distance(best[0], far) <= far // SLACK else None
+
+
+def steps(count: int, size: int) -> int:
+    """How many steps the longest of all lookups may take, where nodes have so many such links (O(log^2 n / k)), and as
+    many who chose them; the ring is there in any case.
+    """
+    return max(FEW_STEPS, size.bit_length() ** 2 // (count + 2))
 
 
 def distances(seed: int, node: NodeId, count: int, size: int) -> tuple[int, ...]:

@@ -11,6 +11,7 @@ from trellis.machine import Place
 from trellis.protocols.overlays.topic_overlay import UNBOUNDED
 from trellis.protocols.overlays.vine import CONTACTS
 from trellis.protocols.overlays.vine_packets import EVERY
+from trellis.protocols.overlays.vitis import grace_of
 from trellis.protocols.parts import small_world
 from trellis.protocols.parts.profiles import Rates, size_of_names
 from trellis.protocols.parts.ring import of_node, of_topic
@@ -103,7 +104,8 @@ class Vines(Driver):
         network, seed = self.scenario.network, self.scenario.seed
         assert isinstance(network, Cycles)
         options = self.options
-        m[t.LIMIT], m[t.SAMPLE], m[t.GRACE], m[t.K] = options["limit"], options["sample"], options["grace"], self.k
+        m[t.LIMIT], m[t.SAMPLE], m[t.K] = options["limit"], options["sample"], self.k
+        m[t.GRACE] = grace_of(options["grace"], self.k, self.nodes)
         m[t.D], m[t.COVER] = options.get("d", 0), options.get("cover", 0)
         m[t.LOSS] = math.ceil((network.loss or 0.0) * 2**53)
         m[t.UPKEEP] = network.upkeep is not False
