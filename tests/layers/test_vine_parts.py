@@ -130,6 +130,26 @@ def test_far_links_are_drawn_by_one_over_their_distance() -> None:
     assert sum(far < exp(-1) for far in found) / len(found) == pytest.approx(1 - 1 / log(n), abs=0.03)
 
 
+@pytest.mark.parametrize(
+    ("links", "size", "steps"),
+    [(1, 24, 12), (1, 150, 21), (1, 1000, 33), (1, 10_000, 65), (13, 10_000, 13), (0, 64, 24)],
+)
+def test_a_former_way_counts_for_as_long_as_a_new_one_may_take_to_grow(links: int, size: int, steps: int) -> None:
+    """With k far links a lookup takes O(log^2 n / k) steps; whoever asks for another number of rounds gets it."""
+    assert small_world.steps(links, size) == steps
+    vitis = {"k": links, "table": 15, "repair": 0}
+    assert build("vitis", "unordered", Place(0, size), vitis).overlay.relays.grace == steps  # type: ignore[attr-defined]
+    asked = vitis | {"grace": 3}
+    assert build("vitis", "unordered", Place(0, size), asked).overlay.relays.grace == 3  # type: ignore[attr-defined]
+
+
+def test_whoever_is_not_told_how_many_nodes_there_are_learns_it_from_the_ring() -> None:
+    machine = build("vitis", "unordered", Place(0, 1 << 20, alone=True), {"table": 15}).overlay  # type: ignore[attr-defined]
+    assert machine.relays.grace == small_world.steps(1, 1 << 20)
+    machine.count(ring.SIZE // 24, ring.SIZE // 24)
+    assert machine.relays.grace == small_world.steps(1, 24)
+
+
 def test_a_node_has_the_same_far_links_for_ever() -> None:
     assert small_world.distances(1, 5, 3, 100) == small_world.distances(1, 5, 5, 100)[:3]
     assert small_world.distances(1, 5, 3, 100) != small_world.distances(1, 6, 3, 100)

@@ -15,6 +15,7 @@ from trellis.errors import ScenarioError
 from trellis.events import Publish
 from trellis.machine import Place
 from trellis.protocols import build
+from trellis.protocols.overlays.vine_repair import Comparison
 from trellis.protocols.overlays.vine_topics import AGAIN, ALONE, SLOW
 from trellis.sim import run
 from trellis.sim.cycles import ChurningHost
@@ -299,6 +300,26 @@ def test_what_is_said_while_a_path_is_broken_arrives_by_comparison_and_only_so()
         late[repair] = [topic for topic in topics if not vineyard.members(topic) <= set(got[topic])]
     assert late[0], "in the printed form it is lost"
     assert late[1] == []
+
+
+@pytest.mark.parametrize("asked", [True, False])
+def test_what_no_neighbour_has_is_asked_of_its_source_before_it_is_given_up(
+    asked: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As if all neighbours had joined after it spoke. Unless it is asked, the message is lost, and that is told."""
+    if not asked:
+        monkeypatch.setattr(Comparison, "asks_source", lambda *_: False)
+    vineyard = mortal(repair=1)
+    topic = next(topic for topic in vineyard.topics if len(vineyard.clusters(topic)) > 1)
+    source, reader = (min(cluster) for cluster in vineyard.clusters(topic)[:2])
+    monkeypatch.setattr(vineyard.vine(source).spreading, "begin", lambda _: None)  # its links fail just then
+    say(vineyard, {topic: source})
+    for stranger in range(1000, 1005):
+        vineyard.vine(reader).comparison.be_refused(stranger, topic, {(source, 0): 1}, {})
+    vineyard.until(GROWN + 60)
+    gaps = [row.node for row in vineyard.host.recorder.trace().of_kind("gap").rows() if row.topic == topic]
+    assert (reader in heard(vineyard)[topic]) == asked
+    assert (reader in gaps) == (not asked)
 
 
 @pytest.mark.parametrize(("overlay", "ordering"), [("vitis", "causal"), ("rendezvous", "fifo")])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from trellis.protocols.overlays.vine import AS_NEEDED
 from trellis.scenario.load import check, from_mapping
 from trellis.scenario.model import Scenario
 from trellis.swarm.dice import Dice
@@ -36,11 +37,9 @@ def in_rounds(dice: Dice, overlay: str) -> Scenario:
 
 
 def options(dice: Dice, overlay: str) -> dict[str, int]:
-    found = {
-        "limit": dice.one_of([1, 2, 5, 5]),
-        "grace": dice.one_of([0, 1, 3, 12]),
-        "sample": dice.one_of([1, 1, 3]),
-    }
+    found = {"limit": dice.one_of([1, 2, 5, 5]), "sample": dice.one_of([1, 1, 3])}
+    if (grace := dice.one_of([0, 1, 3, 12, AS_NEEDED])) != AS_NEEDED:
+        found["grace"] = grace
     if overlay == "topic-overlay":
         return found | {"table": dice.one_of([0, 1, 2, 3, 5, 15]), "cover": dice.one_of([1, 2, 3])}
     if overlay == "rendezvous":

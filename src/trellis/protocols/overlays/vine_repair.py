@@ -3,7 +3,8 @@
 Source:   ours; anti-entropy (Demers et al. 1987). Vitis has nothing of the kind: an event that is published while a
           path is broken never reaches the clusters behind it (V6 in docs/protocols/vitis.md).
 Promises: what one node that takes a topic has and keeps, all who take it have after some rounds, if there is any path
-          between them. What nobody keeps any more is announced as a gap. Where nothing was published, nothing is sent.
+          between them. What neighbours do not keep its source is asked for; if that has not kept it either, it is
+          announced as a gap. Where nothing was published, nothing is sent.
 
 In every round a node tells one neighbour the checksums of topics that both take. Whoever has another sum answers with
 its numbers, and each sends what the other lacks. Between clusters, gateways compare: a relay that carries a topic for
@@ -20,12 +21,13 @@ from trellis import draw
 from trellis.protocols.overlays.vine_packets import Bring, Numbers, Sums
 from trellis.protocols.parts.portions import portions
 from trellis.protocols.parts.stock import Stock
-from trellis.words import NodeId, Topic, Vector
+from trellis.words import NodeId, Origin, Topic, Vector
 
 if TYPE_CHECKING:
     from trellis.protocols.overlays.vine_topics import Topics
 
 SUMS_MAX = 512  # topics of one comparison: if there are more, another part of them each time
+AGAIN = 4  # rounds until a source that does not answer is asked again
 
 
 class Comparison(Stock):
@@ -59,6 +61,17 @@ class Comparison(Stock):
             sums = (sums[start:] + sums[:start])[:SUMS_MAX]
         if sums:
             self.overlay.send(node, Sums(self.overlay.id_of(sums[0][0]), tuple(sums), False))
+
+    def asks_source(self, topic: Topic, origin: Origin) -> bool:
+        """My neighbours may all have joined after it spoke, or lost touch with it in that round."""
+        source, life = origin
+        if source in self.refused[topic, origin] or source in self.overlay.suspected:
+            return False
+        if source == self.overlay.me or self.overlay.lives.get(source, 0) > life:
+            return False
+        if (self.overlay.round - self.since[topic, origin]) % AGAIN == 0:
+            self.compare(source, [topic])
+        return True
 
     # Answering
 

@@ -67,7 +67,7 @@ class Topics(Overlay):
         self.rates = Rates(place.topics)
         self.comparison = Comparison(self, keep)
         self.spreading = Spreading(self)
-        self.suspected: set[NodeId] = set()  # who was there, and cannot be reached; asked for its size only
+        self.suspected: set[NodeId] = set()  # who was there, and cannot be reached; never iterated
         self.returned = -RETURNS - 1  # the round in which one of them came back
         self.lives: dict[NodeId, int] = {}
         self.round = 0

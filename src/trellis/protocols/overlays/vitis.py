@@ -205,12 +205,15 @@ class Vitis(Routed):
         self.liked: dict[NodeId, tuple[Profile, float]] = {}
 
     def select(self, candidates: Mapping[NodeId, Profile]) -> Chosen:
-        """Algorithm 4: the ring, shortcuts, and the nodes that have the most in common with me."""
+        """Algorithm 4: the ring, shortcuts, and the nodes that have the most in common with me. Whom I have chosen I
+        do not exchange for somebody who is liked as much: every change of a link breaks paths (V7).
+        """
         rest = dict(candidates)
         chosen = self.select_ring(rest)
         salt, liking = self.here, self.liking  # who is liked as much comes in an order of my own
-        friends = sorted([(-liking(profile), node ^ salt, node) for node, profile in rest.items()])
-        for _, _, node in friends[: max(0, self.neighbours.table_max - len(chosen))]:
+        mine = set(self.neighbours.table())
+        friends = sorted([(-liking(profile), node not in mine, node ^ salt, node) for node, profile in rest.items()])
+        for *_, node in friends[: max(0, self.neighbours.table_max - len(chosen))]:
             chosen[node] = (FRIEND, rest[node])
         return chosen
 

@@ -3,7 +3,7 @@
 Source:   ours; anti-entropy (Demers et al. 1987). How nodes compare what they have is the overlay's affair.
 Promises: what is kept is given, in the order of its numbers, as much as fits into a packet; what is not kept any more
           is said. What is missing is given up, and announced as a gap, when enough others have said that they do not
-          keep it, or when it died with a former life of its source.
+          keep it, its source among them if that can be asked, or when it died with a former life of its source.
 """
 
 from __future__ import annotations
@@ -137,12 +137,18 @@ class Stock:
         """What enough of the nodes that I know cannot bring, or some for long enough, will not come."""
         for (topic, origin), refused in list(self.refused.items()):
             waited = self.owner.round - self.since[topic, origin]
-            if waited < WAIT or (len(refused) < min(REFUSALS, known) and waited < WAIT_MAX):
+            if waited < WAIT:
+                continue
+            if waited < WAIT_MAX and (len(refused) < min(REFUSALS, known) or self.asks_source(topic, origin)):
                 continue
             del self.refused[topic, origin], self.since[topic, origin]
             least, cut = min(refused.values(), key=lambda told: told[0])
             if least > self.upto(topic, origin):
                 self.give_up(topic, cut if self.owner.above.wants_closed_cuts else {origin: least})
+
+    def asks_source(self, topic: Topic, origin: Origin) -> bool:
+        """Whether the source may still have what others do not; where it can be asked, it is."""
+        return False
 
     def give_up(self, topic: Topic, cut: Vector) -> None:
         """Nobody has it any more: tell the application, and go on from the cut."""

@@ -28,6 +28,7 @@ from trellis.sim.fast.vine.tables import (
     KNOWN_COUNT,
     MARK,
     MARK_AT,
+    NOT,
     OVERLAY,
     PAIR,
     PLACED,
@@ -36,6 +37,7 @@ from trellis.sim.fast.vine.tables import (
     ROW,
     S_A,
     S_B,
+    S_MINE,
     S_NODE,
     S_OUT,
     S_VERSION,
@@ -160,7 +162,9 @@ def closest(m: Block, far: int) -> int:
 
 @compiled
 def befriend(m: Block, me: int) -> None:
-    """Those who have the most in common with me; who is liked as much comes in an order of my own."""
+    """Those who have the most in common with me; who is liked as much comes in an order of my own, after those whom I
+    have chosen.
+    """
     line, first, most = m[AT_LINE], m[IN_LINE], m[TABLE_MAX] - m[IN_LINE]
     weight, salt, kept = m[node(m, me) + WEIGHT], m[node(m, me) + POINT] ^ FLIP, 0
     rows, known = rows_of(m, me), m[node(m, me) + KNOWN_COUNT]
@@ -174,7 +178,7 @@ def befriend(m: Block, me: int) -> None:
             shared = m[rows + c * ROW + SHARES]
         else:
             shared = in_common(m, me, m[s + S_NODE]) if m[s + S_VERSION] else 0
-        m[s + S_A] = shared
+        m[s + S_A], m[s + S_MINE] = shared, c < known and m[rows + c * ROW + WHY_MINE] != NOT
         m[s + S_B] = max(1, shared, weight + m[node(m, m[s + S_NODE]) + WEIGHT] - shared)
         at = first + kept
         while at > first and is_better(m, s, some(m, m[line + (at - 1) * PLACED]), salt):
@@ -192,7 +196,11 @@ def befriend(m: Block, me: int) -> None:
 @inlined
 def is_better(m: Block, one: int, other: int, salt: int) -> bool:
     x, y = m[one + S_A] / m[one + S_B], m[other + S_A] / m[other + S_B]
-    return x > y or (x == y and m[one + S_NODE] ^ salt < m[other + S_NODE] ^ salt)
+    if x != y:
+        return x > y
+    if m[one + S_MINE] != m[other + S_MINE]:
+        return m[one + S_MINE] > m[other + S_MINE]
+    return m[one + S_NODE] ^ salt < m[other + S_NODE] ^ salt
 
 
 # Topics that are to be covered (overlays/topic_overlay.py)
