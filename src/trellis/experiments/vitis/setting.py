@@ -3,8 +3,8 @@
 Source:   Vitis section IV: 10,000 nodes with 50 of 5,000 topics each, in rounds; Vitis, RVR and OPT over the same peer
           sampling and T-Man. The overlay grows, then events are published, then what is under way arrives.
 Promises: a row depends on its settings, its seed and what was brought for it alone.
-Departs:  the paper says neither how long it lets the overlay grow nor how many events it publishes: `Size` does. A
-          hop takes three rounds (notification, pull, event), and the longest way seen was 15 hops.
+Departs:  the paper says neither how long it lets the overlay grow nor how many events it publishes: `Size` does. It
+          grows until few links change, and former ways do not count any more for those that did at the beginning.
           The publisher of an event is no subscriber that has to be reached; here it is always one that has it.
 
 **k.** Section IV-A has k = 3 "unless otherwise mentioned", the end of IV-B one shortcut "in the rest of our
@@ -72,8 +72,8 @@ class Size(NamedTuple):
 
 
 SIZES: dict[Scale, Size] = {
-    "quick": Size(1000, 500, 50, 10, 50, 200, 40, 48),
-    "paper": Size(10_000, 5000, 50, 100, 60, 1000, 200, 60),
+    "quick": Size(1000, 500, 50, 10, 120, 200, 40, 48),
+    "paper": Size(10_000, 5000, 50, 100, 200, 1000, 200, 60),
 }
 
 SMALLER = (

@@ -181,8 +181,11 @@ class Vine(Topics):
         return tman.fitting(self.place, self.round, self.sampling.shown(self.profile, self.round))
 
     def exchange_table(self) -> None:
-        """Algorithm 2; at the very beginning there is nobody in the table, so somebody of the sample."""
-        table = self.neighbours.table()
+        """Algorithm 2; at the very beginning there is nobody in the table, so somebody of the sample. In every other
+        round somebody next to me on the ring, who knows best who is between us (V8).
+        """
+        ring = self.neighbours.ring() if self.round % 2 == 0 else []
+        table = ring or self.neighbours.table()
         partner = tman.partner(self.place, table, self.round) if table else self.sampling.partner(self.round)
         if partner is not None:
             self.send(partner, Swap(self.id_of(EVERY), self.buffer(), False))

@@ -67,6 +67,10 @@ class Neighbours:
         """Whom I chose."""
         return [node for node, neighbour in self.known.items() if neighbour.mine]
 
+    def ring(self) -> list[NodeId]:
+        """Whom I chose because they are next to me."""
+        return [node for node, neighbour in self.known.items() if neighbour.mine == RING]
+
     def audience(self) -> list[NodeId]:
         """Who chose me, and not I them."""
         return [node for node, neighbour in self.known.items() if not neighbour.mine]

@@ -41,6 +41,7 @@ from trellis.sim.fast.vine.tables import (
     S_VERSION,
     S_WHY,
     SHARES,
+    SHORTCUT,
     SHUN_COUNT,
     SHUN_STRIDE,
     SIDE,
@@ -65,20 +66,33 @@ from trellis.sim.fast.vine.tables import (
 
 @compiled
 def partner(m: Block, me: int) -> int:
-    """Of my table; at the very beginning there is nobody in it, so somebody of the sample."""
-    first, count = neighbours.rows_of(m, me), 0
+    """Of my table, in every other round of those next to me on the ring; at the very beginning there is nobody in it,
+    so somebody of the sample.
+    """
+    first, least = neighbours.rows_of(m, me), NOT if m[ROUND] % 2 else SHORTCUT
     end = first + m[node(m, me) + KNOWN_COUNT] * ROW
-    for row in range(first, end, ROW):
-        count += m[row + WHY_MINE] != NOT
+    count = chosen(m, first, end, least)
+    if not count and least:
+        least = NOT
+        count = chosen(m, first, end, least)
     if not count:
         return sampling.partner(m, me)
     which = np.int64(go_on(go_on(np.uint64(m[SWAPPED]), me), m[ROUND]) % np.uint64(count))
     for row in range(first, end, ROW):
-        if m[row + WHY_MINE] != NOT:
+        if m[row + WHY_MINE] > least:
             if which == 0:
                 return m[row + WHO]
             which -= 1
     return NONE
+
+
+@inlined
+def chosen(m: Block, first: int, end: int, least: int) -> int:
+    """How many of these I chose for more than that."""
+    count = 0
+    for row in range(first, end, ROW):
+        count += m[row + WHY_MINE] > least
+    return count
 
 
 @compiled
