@@ -68,7 +68,7 @@ class StackSpec(Section, frozen=True):
     d: Annotated[int, Meta(ge=1, le=255)] | UnsetType = UNSET  # vitis: how far a gateway may be, in steps
     table: Annotated[int, Meta(ge=0, le=4096)] | UnsetType = UNSET  # vitis and its rivals: whom a node chooses
     limit: Annotated[int, Meta(ge=1, le=4096)] | UnsetType = UNSET  # after so many silent rounds it forgets one
-    grace: Annotated[int, Meta(ge=0, le=4096)] | UnsetType = UNSET  # rounds in which a former way still counts
+    grace: Annotated[int, Meta(ge=0, le=4096)] | UnsetType = UNSET  # rounds for former ways; unset: by size
     sample: Count | UnsetType = UNSET  # vitis and its rivals: rounds between two looks at somebody at random
     cover: Count | UnsetType = UNSET  # topic-overlay: how many neighbours it wants for each of its topics
     groups: Count | UnsetType = UNSET  # gossip-hierarchical: how many

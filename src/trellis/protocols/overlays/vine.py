@@ -6,7 +6,7 @@ Promises: at most `table` neighbours that a node chose and as many that chose it
           after `limit` rounds by all.
 Assumes:  a node knows some others at the beginning. Packets may be lost, or come in any order. A node that cannot be
           reached is told of (`Suspect`), or falls silent.
-Departs:  V1-V7 in docs/protocols/vitis.md.
+Departs:  V1-V8 in docs/protocols/vitis.md.
 """
 
 from __future__ import annotations

@@ -6,7 +6,7 @@ Promises: a node asks one node for each topic, again in every round (with its pr
           out of the path. Paths of one topic meet: at the latest at the rendezvous node. Over one link no more topics
           are carried than fit into a packet.
 Departs:  whoever was next on a path gets messages for some rounds more, in which the new path grows: without that,
-          every change of a link costs messages (`grace` = 0).
+          every change of a link costs messages (`grace` = 0; V7 in docs/protocols/vitis.md).
 
 An ask names a gateway below: by it the clusters of a topic can be told of each other.
 """

@@ -1,8 +1,8 @@
 """T-Man: a topology grows because nodes tell each other of their neighbours, and each keeps those that it likes best.
 
 Source:   Jelasity, Babaoglu, *T-Man* (2006), as in Vitis, Algorithms 2 and 3: in every round a node swaps a buffer with
-          a neighbour drawn at random: its table, and a fresh sample of all nodes. What it likes is not said here: that
-          is the overlay's `select`.
+          a neighbour drawn at random (of which ones, the overlay says): its table, and a fresh sample of all nodes.
+          What it likes is not said here: that is the overlay's `select`.
 Promises: a buffer tells of each node once, and fits into a packet. Nobody is liked for what is older than `limit`
           rounds.
 """
