@@ -12,11 +12,12 @@ from trellis.sim.fast.memory import NONE, Block, Table, base, counter, room
 
 WAVES = Table(14, 16)
 SOURCE, TOPIC, SEQ, KIND = 0, 1, 2, 3
-QUEUE = 4  # the next one of those that wait to be spread by their source
+FLYING = 4  # packets on their way
 FOLLOWS, BARRIER = 5, 6  # where its barrier begins among `names`, and how long it is
-MARK = 7
-FLYING = 8  # packets on their way
-OWN = 9  # from here on each kernel has fields of its own
+NEAR = 7  # a field of the kernel's own beside those that are looked at for each packet
+QUEUE = 8  # the next one of those that wait to be spread by their source
+MARK = 9
+OWN = 10  # from here on each kernel has fields of its own
 NAMES = Table(17, 1)  # barriers, one after the other
 LOGGED = Table(19, 2)  # messages that were delivered, in chains
 TOLD, THEN = 0, 1

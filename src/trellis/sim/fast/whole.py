@@ -56,7 +56,7 @@ class Whole(Driver):
         return set()
 
     def growing_with(self, which: int) -> list[Table]:
-        """Tables that always have as much room as this one."""
+        """Tables that get more room together with this one."""
         return []
 
     def count_unsaid(self) -> Block:
@@ -128,7 +128,7 @@ class Whole(Driver):
 
     @property
     def quiet(self) -> bool:
-        return not self.block[cal.TIMES]
+        return bool(cal.is_empty(self.block))
 
     def grow(self) -> None:
         which = int(self.block[app.LACKING])
@@ -142,7 +142,9 @@ class Whole(Driver):
             short = [part for part in self.tables if part.number == which] + self.growing_with(which)
             if which == bar.IN_WAVES and self.counted:
                 short.append(tal.MESSAGES)
-            self.block = roomier(self.block, self.tables, {part: 2 * int(self.block[room(which)]) for part in short})
+            self.block = roomier(
+                self.block, self.tables, {part: 2 * int(self.block[room(part.number)]) for part in short}
+            )
 
     def trace(self) -> Trace:
         waves = table(self.block, bar.WAVES)[: self.block[bar.USED_WAVES], : bar.KIND]

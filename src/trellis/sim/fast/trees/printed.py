@@ -7,8 +7,10 @@ import numpy as np
 from trellis.events import Publish, Subscribe
 from trellis.sim.fast import barriers as bar
 from trellis.sim.fast.memory import NONE, Block, Table, table
-from trellis.sim.fast.trees import slabs
-from trellis.sim.fast.trees import vcube_printed as kernel
+from trellis.sim.fast.trees import printed_acks as acks
+from trellis.sim.fast.trees import printed_ordering as odr
+from trellis.sim.fast.trees import printed_records as kernel
+from trellis.sim.fast.trees import slabs, vcube_printed
 from trellis.sim.fast.trees import views as vws
 from trellis.sim.fast.whole import Whole
 from trellis.words import Time
@@ -21,7 +23,7 @@ class Printed(Whole):
     counts = True
 
     def go_on(self, end: Time, due: int) -> int:
-        return kernel.go_on(self.block, self.rows, end, due)
+        return vcube_printed.go_on(self.block, self.rows, end, due)
 
     def rooms(self) -> dict[Table, int]:
         nodes, places = self.nodes, self.nodes * len(self.topics)
@@ -30,36 +32,37 @@ class Printed(Whole):
         self.fixed = all(isinstance(action.event, Publish) for action in self.plan.actions)
         self.speakers = max(1, int((self.unsaid > 0).sum(axis=1).max(initial=0)))
         self.views = vws.views(nodes)
-        self.taken = Table(kernel.IN_TAKEN, (nodes >> kernel.BITS) + 1)
+        self.ordered = self.scenario.stack.ordering == "causal"
+        self.taken = Table(odr.IN_TAKEN, nodes)
         return {
             vws.HOLDERS: places,
             self.views: vws.STANDING + len(self.standing) + 1,
             kernel.PLACES: places,
             kernel.KNOWN: 1 if self.fixed else places * self.speakers,
             slabs.ACKS: (actors + 4) * nodes,  # each has about one wave on its way
-            kernel.GATHERED: (actors + 4) * nodes if self.joins else 1,
-            kernel.MEMBERS: 1 << 14,
+            acks.SAID_RC: (actors + 4) * nodes if self.joins else 1,
             kernel.WAITS: 1 << 14,
             kernel.SOME: 64,
-            self.taken: max(64, len(self.plan.actions) + nodes),
+            odr.MASKS: 1 << 16 if self.ordered else 1,
+            self.taken: (max(64, len(self.plan.actions) + nodes) >> odr.BITS) + 1 if self.ordered else 1,
         }
 
     def growing_with(self, which: int) -> list[Table]:
-        if which == bar.IN_WAVES:
-            return [self.taken]
-        return [kernel.GATHERED] if which == slabs.IN_ACKS and self.joins else []
+        if which == slabs.IN_ACKS:
+            return [acks.SAID_RC] if self.joins else []
+        return {bar.IN_WAVES: [self.taken], bar.IN_NAMES: [odr.MASKS]}.get(which, []) if self.ordered else []
 
     def begin_places(self, m: Block) -> None:
         """Those who subscribe from before the run, unless they announce themselves: each topic has one view for all."""
         vws.begin(m, self.views, self.nodes)
-        m[kernel.ORDERED] = self.scenario.stack.ordering == "causal"
-        m[kernel.SPEAKERS], m[kernel.TAKEN] = self.speakers, self.taken.width
+        m[kernel.ORDERED], m[kernel.SPEAKERS] = self.ordered, self.speakers
         m[kernel.JOINS], m[kernel.FIXED] = self.joins, self.fixed
-        m[[slabs.FREE_SLAB, kernel.FREE_MEMBER, kernel.FREE_WAIT]] = NONE
+        m[[slabs.FREE_SLAB, kernel.FREE_WAIT]] = NONE
         places = table(m, kernel.PLACES)
         said = kernel.SAID
         chains = [kernel.FIRST_QUEUED, kernel.LAST_QUEUED, kernel.FIRST_WAITING, kernel.LAST_WAITING]
-        places[:, [*chains, said + bar.FIRST_LOGGED, said + bar.LAST_LOGGED, kernel.COLUMN]] = NONE
+        places[:, [*chains, said + bar.FIRST_LOGGED, said + bar.LAST_LOGGED]] = NONE
+        places[:, [kernel.COLUMN, kernel.JOINED]] = NONE
         places[:, said + bar.UNSAID] = self.unsaid.ravel()
         for code in range(len(self.topics)):
             speak = np.flatnonzero(self.unsaid[code])

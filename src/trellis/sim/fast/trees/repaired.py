@@ -49,6 +49,7 @@ class Repaired(Whole):
             kernel.SAYINGS: 1 << 10,
             kernel.PENDINGS: 1 << 10,
             kernel.ASKED: 1 << 12,
+            kernel.PARCELS: 1 << 10,
         }
 
     def begin_places(self, m: Block) -> None:
@@ -58,6 +59,7 @@ class Repaired(Whole):
         m[kernel.WINDOW], m[kernel.BATCH] = options["window"], options["batch"]
         m[kernel.ORDERED], m[kernel.SPEAKERS], m[kernel.MOVES] = self.ordered, self.speakers, self.moves
         free = [kernel.FREE_WAIT, kernel.FREE_VECTOR, kernel.FREE_SAYING, kernel.FREE_PENDING, kernel.FREE_ASKED]
+        free.append(kernel.FREE_PARCEL)
         m[[slabs.FREE_SLAB, *free]] = NONE
         places = table(m, kernel.PLACES)
         m[kernel.USED_HOLDERS] = len(places)

@@ -39,11 +39,11 @@ from trellis.sim.fast.trees.vcube_records import (
     CAME,
     COUNT,
     CROWD,
-    HEIGHT_BITS,
     HEIGHTS,
     IN,
     IN_ASKED,
     IN_HOLDERS,
+    IN_PARCELS,
     IN_PENDINGS,
     IN_SAYINGS,
     IN_VECTORS,
@@ -53,11 +53,13 @@ from trellis.sim.fast.trees.vcube_records import (
     KINDS,
     MOVES,
     OUT,
+    PARCEL_SHIFT,
     PHASE,
     PUB,
     PUBLISHED,
     ROOM_ASKED,
     ROOM_HOLDERS,
+    ROOM_PARCELS,
     ROOM_PENDINGS,
     ROOM_SAYINGS,
     ROOM_VECTORS,
@@ -70,15 +72,19 @@ from trellis.sim.fast.trees.vcube_records import (
     UNSPREAD,
     USED_ASKED,
     USED_HOLDERS,
+    USED_PARCELS,
     USED_PENDINGS,
     USED_SAYINGS,
     USED_VECTORS,
     USED_WAITS,
     WAITERS,
     WANTED,
+    WAVE_SHIFT,
+    WAVES_MAX,
     WEIGHT,
     early,
     new_wave,
+    opened,
     place,
 )
 
@@ -103,7 +109,7 @@ def lacking(m: Block, rows: Block, key: int) -> int:
     """Which table has too little room for whatever may come of one event; NONE if all have enough."""
     what, came = m[cal.entry(m, key) + cal.WHAT], 1
     if cal.peer_of(key) >= 0:
-        w = m[AT_WAVES] + (what >> (KIND_BITS + HEIGHT_BITS)) * WAVE
+        w = m[AT_WAVES] + ((what >> WAVE_SHIFT) & WAVES_MAX) * WAVE
         topic, came = m[w + TOPIC], 1 + m[w + COUNT]
     else:
         topic = m[m[app.AT_ACTIONS] + what * app.ACTION + app.ABOUT]
@@ -130,11 +136,11 @@ def lacking(m: Block, rows: Block, key: int) -> int:
     if m[bar.USED_NAMES] + m[p + SAID + bar.LOGS] + m[p + UNSPREAD] > m[bar.ROOM_NAMES]:
         return bar.IN_NAMES
     short = tal.lacking(m, 1 + m[p + UNSPREAD], delivered + m[p + UNSPREAD])
-    return lacking_for_changes(m) if m[MOVES] and short == NONE else short
+    return lacking_for_changes(m, sent) if m[MOVES] and short == NONE else short
 
 
 @inlined
-def lacking_for_changes(m: Block) -> int:
+def lacking_for_changes(m: Block, sent: int) -> int:
     if m[vws.USED] + 3 > m[vws.ROOM]:
         return IN_VIEWS
     if m[USED_HOLDERS] + 2 > m[ROOM_HOLDERS]:
@@ -143,19 +149,20 @@ def lacking_for_changes(m: Block) -> int:
         return IN_VECTORS
     if m[USED_SAYINGS] + 2 > m[ROOM_SAYINGS]:
         return IN_SAYINGS
+    if m[USED_PARCELS] + sent > m[ROOM_PARCELS]:
+        return IN_PARCELS
     return NONE
 
 
 @compiled
 def step(m: Block, rows: Block, key: int) -> None:
-    e = cal.entry(m, key)
-    now, me, j, what = m[cal.NOW], cal.node_of(key), cal.peer_of(key), m[e + cal.WHAT]
+    now, me, j, what = m[cal.NOW], cal.node_of(key), cal.peer_of(key), m[cal.entry(m, key) + cal.WHAT]
     if j < 0:
         a = m[app.AT_ACTIONS] + what * app.ACTION
         act(m, rows, now, me, a)
         chg.join_again(m, rows, now, me, place(m, m[a + app.ABOUT], me), m[a + app.ABOUT])
         return
-    kind, height, wave = what & KINDS, (what >> KIND_BITS) & HEIGHTS, what >> (KIND_BITS + HEIGHT_BITS)
+    kind, height, wave = what & KINDS, (what >> KIND_BITS) & HEIGHTS, (what >> WAVE_SHIFT) & WAVES_MAX
     w = m[AT_WAVES] + wave * WAVE
     p = place(m, m[w + TOPIC], me)
     m[w + FLYING] -= 1
@@ -165,7 +172,8 @@ def step(m: Block, rows: Block, key: int) -> None:
     elif not m[MOVES]:
         ans.upon_ack_of_all(m, rows, now, me, p, wave)
     elif kind >= ACK:
-        ans.upon_answer(m, rows, now, me, p, wave, j, height, kind, m[e + cal.HEAD], m[e + cal.TAIL])
+        head, tail = opened(m, (what >> PARCEL_SHIFT) - 1)
+        ans.upon_answer(m, rows, now, me, p, wave, j, height, kind, head, tail)
         chg.join_again(m, rows, now, me, p, m[w + TOPIC])
     else:
         chg.upon_change(m, rows, now, me, p, wave, j, height)
