@@ -17,8 +17,8 @@ from trellis.sim.fast.later import (
     EMPTY,
     FIRST,
     HEAP,
-    LAST,
     LEFT,
+    LENGTH,
     PUT,
     SLOTS,
     TIME,
@@ -37,7 +37,7 @@ from trellis.sim.fast.sorting import WHAT as WHAT
 from trellis.sim.fast.sorting import insert_entries, quicksort
 
 NEVER = 1 << 62
-EACH = 15  # entries of a chunk, after the number of the next chunk
+EACH = 31  # entries of a chunk, after the number of the next chunk
 FIRST_ENTRY = 2
 CHUNKS = Table(0, FIRST_ENTRY + EACH * ENTRY)
 AT_ONCE = 8  # entries that there is room for, for each chunk
@@ -127,15 +127,20 @@ def new_chunk(m: Block) -> int:
     return chunk
 
 
+@inlined
+def last_chunk(m: Block, b: int) -> int:
+    return (m[b + PUT] - 1) // CHUNK
+
+
 @compiled
 def widen(m: Block, b: int) -> None:
     """A bucket gets one more chunk."""
     chunk = new_chunk(m)
     if m[b + FIRST]:
-        m[m[AT_CHUNKS] + m[b + LAST] * CHUNK] = chunk
+        m[m[AT_CHUNKS] + last_chunk(m, b) * CHUNK] = chunk
     else:
         m[b + FIRST] = chunk + 1
-    m[b + LAST], m[b + PUT], m[b + LEFT] = chunk, chunk * CHUNK + FIRST_ENTRY, EACH
+    m[b + PUT], m[b + LEFT] = chunk * CHUNK + FIRST_ENTRY, EACH
 
 
 @compiled
@@ -164,6 +169,7 @@ def push(m: Block, time: int, node: int, peer: int, what: int) -> None:
     m[e + KEY], m[e + WHAT] = key_of(node, peer), what
     m[b + PUT] += ENTRY
     m[b + LEFT] -= 1
+    m[b + LENGTH] += 1
     m[PENDING] += 1
 
 
@@ -204,58 +210,40 @@ def next_time(m: Block) -> int:
 
 
 @inlined
-def length(m: Block, b: int) -> int:
-    """Entries of a bucket."""
-    if m[b + FIRST] == 0:
-        return 0
-    chunk, found = m[b + FIRST] - 1, EACH - m[b + LEFT]
-    while chunk != m[b + LAST]:
-        chunk = m[m[AT_CHUNKS] + chunk * CHUNK]
-        found += EACH
-    return found
-
-
-@inlined
 def tally_nodes(m: Block, b: int, counted: int) -> None:
     """How many entries of a bucket each node has."""
-    if m[b + FIRST]:
-        chunk = m[b + FIRST] - 1
-        while chunk != NONE:
-            c = m[AT_CHUNKS] + chunk * CHUNK
-            many = EACH - (m[b + LEFT] if chunk == m[b + LAST] else 0)
-            for e in range(c + FIRST_ENTRY, c + FIRST_ENTRY + many * ENTRY, ENTRY):
-                m[counted + (m[e + KEY] >> NODE_SHIFT)] += 1
-            chunk = m[c]
+    chunk, left = m[b + FIRST] - 1, m[b + LENGTH]
+    while left > 0:
+        c, many = m[AT_CHUNKS] + chunk * CHUNK, min(left, EACH)
+        for e in range(c + FIRST_ENTRY, c + FIRST_ENTRY + many * ENTRY, ENTRY):
+            m[counted + (m[e + KEY] >> NODE_SHIFT)] += 1
+        chunk, left = m[c], left - many
 
 
 @inlined
 def lay_out(m: Block, b: int, counted: int, due: int) -> None:
     """A bucket's entries, each where its node's next one belongs."""
-    if m[b + FIRST]:
-        chunk = m[b + FIRST] - 1
-        while chunk != NONE:
-            c = m[AT_CHUNKS] + chunk * CHUNK
-            many = EACH - (m[b + LEFT] if chunk == m[b + LAST] else 0)
-            for e in range(c + FIRST_ENTRY, c + FIRST_ENTRY + many * ENTRY, ENTRY):
-                at = counted + (m[e + KEY] >> NODE_SHIFT)
-                d = due + m[at] * ENTRY
-                m[at] += 1
-                m[d + KEY], m[d + WHAT] = m[e + KEY], m[e + WHAT]
-            chunk = m[c]
+    chunk, left = m[b + FIRST] - 1, m[b + LENGTH]
+    while left > 0:
+        c, many = m[AT_CHUNKS] + chunk * CHUNK, min(left, EACH)
+        for e in range(c + FIRST_ENTRY, c + FIRST_ENTRY + many * ENTRY, ENTRY):
+            at = counted + (m[e + KEY] >> NODE_SHIFT)
+            d = due + m[at] * ENTRY
+            m[at] += 1
+            m[d + KEY], m[d + WHAT] = m[e + KEY], m[e + WHAT]
+        chunk, left = m[c], left - many
 
 
 @inlined
 def copy_out(m: Block, b: int, to: int) -> int:
     """A bucket's entries as they are; where they end."""
-    if m[b + FIRST]:
-        chunk = m[b + FIRST] - 1
-        while chunk != NONE:
-            c = m[AT_CHUNKS] + chunk * CHUNK
-            many = EACH - (m[b + LEFT] if chunk == m[b + LAST] else 0)
-            for e in range(c + FIRST_ENTRY, c + FIRST_ENTRY + many * ENTRY, ENTRY):
-                m[to + KEY], m[to + WHAT] = m[e + KEY], m[e + WHAT]
-                to += ENTRY
-            chunk = m[c]
+    chunk, left = m[b + FIRST] - 1, m[b + LENGTH]
+    while left > 0:
+        c, many = m[AT_CHUNKS] + chunk * CHUNK, min(left, EACH)
+        for e in range(c + FIRST_ENTRY, c + FIRST_ENTRY + many * ENTRY, ENTRY):
+            m[to + KEY], m[to + WHAT] = m[e + KEY], m[e + WHAT]
+            to += ENTRY
+        chunk, left = m[c], left - many
     return to
 
 
@@ -263,7 +251,7 @@ def copy_out(m: Block, b: int, to: int) -> int:
 def give_back(m: Block, b: int) -> None:
     """Its chunks."""
     if m[b + FIRST]:
-        m[m[AT_CHUNKS] + m[b + LAST] * CHUNK] = m[FREE]
+        m[m[AT_CHUNKS] + last_chunk(m, b) * CHUNK] = m[FREE]
         m[FREE] = m[b + FIRST] - 1
 
 
@@ -314,8 +302,8 @@ def pop(m: Block) -> None:
     soon = m[AT_RING] + slot * BUCKET
     if m[TIMES] and m[m[AT_HEAP]] == time:
         later = find(m, time)
-        count = length(m, later)
-    count += length(m, soon)
+        count = m[later + LENGTH]
+    count += m[soon + LENGTH]
     if count > PLACES:
         raise OverflowError("more than two million entries at one time")
     if count * 8 < m[COUNTED_ROOM] or count <= FEW:

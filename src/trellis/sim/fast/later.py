@@ -14,9 +14,9 @@ EMPTY = -1
 FIBONACCI = np.uint64(0x9E3779B97F4A7C15)
 SHIFT = np.uint64(20)
 
-# A bucket: its first chunk plus one, or 0 if it has none; its last one; where in the chunks its next entry comes to
-# stand, and how many more there is room for.
-FIRST, LAST, PUT, LEFT, BUCKET = 0, 1, 2, 3, 4
+# A bucket: its first chunk plus one, or 0 if it has none; how many entries it has; where in the chunks the next one
+# comes to stand, and how many more its last chunk has room for.
+FIRST, LENGTH, PUT, LEFT, BUCKET = 0, 1, 2, 3, 4
 SLOTS, HEAP = Table(1, BUCKET + 1), Table(2, 1)
 TIME = BUCKET
 AT_SLOTS, AT_HEAP, SLOTS_ROOM = base(SLOTS.number), base(HEAP.number), room(SLOTS.number)
@@ -102,4 +102,4 @@ def drop(m: Block, at: int) -> None:
 
 @inlined
 def clear(m: Block, b: int) -> None:
-    m[b + FIRST], m[b + LEFT] = 0, 0
+    m[b + FIRST], m[b + LENGTH], m[b + LEFT] = 0, 0, 0

@@ -33,7 +33,7 @@ class Printed(Whole):
         self.speakers = max(1, int((self.unsaid > 0).sum(axis=1).max(initial=0)))
         self.views = vws.views(nodes)
         self.ordered = self.scenario.stack.ordering == "causal"
-        self.taken = Table(odr.IN_TAKEN, nodes)
+        self.words = (max(64, len(self.plan.actions) + nodes) >> odr.BITS) + 1  # each acts once, and may reply once
         return {
             vws.HOLDERS: places,
             self.views: vws.STANDING + len(self.standing) + 1,
@@ -44,18 +44,18 @@ class Printed(Whole):
             kernel.WAITS: 1 << 14,
             kernel.SOME: 64,
             odr.MASKS: 1 << 16 if self.ordered else 1,
-            self.taken: (max(64, len(self.plan.actions) + nodes) >> odr.BITS) + 1 if self.ordered else 1,
+            odr.TAKEN: nodes * self.words if self.ordered else 1,
         }
 
     def growing_with(self, which: int) -> list[Table]:
         if which == slabs.IN_ACKS:
             return [acks.SAID_RC] if self.joins else []
-        return {bar.IN_WAVES: [self.taken], bar.IN_NAMES: [odr.MASKS]}.get(which, []) if self.ordered else []
+        return [odr.MASKS] if which == bar.IN_NAMES and self.ordered else []
 
     def begin_places(self, m: Block) -> None:
         """Those who subscribe from before the run, unless they announce themselves: each topic has one view for all."""
         vws.begin(m, self.views, self.nodes)
-        m[kernel.ORDERED], m[kernel.SPEAKERS] = self.ordered, self.speakers
+        m[kernel.ORDERED], m[kernel.SPEAKERS], m[odr.WORDS] = self.ordered, self.speakers, self.words
         m[kernel.JOINS], m[kernel.FIXED] = self.joins, self.fixed
         m[[slabs.FREE_SLAB, kernel.FREE_WAIT]] = NONE
         places = table(m, kernel.PLACES)

@@ -106,11 +106,17 @@ def take_in_acks(m: Block, p: int, me: int, wave: int, s: int, answered: int) ->
 
 
 @inlined
+def block_of(me: int, s: int) -> int:
+    """The first id of c(me, s)."""
+    return (me ^ (1 << (s - 1))) & -(1 << (s - 1))
+
+
+@inlined
 def take_in(m: Block, p: int, me: int, wave: int, s: int) -> None:
     """What those of one cluster have said."""
     nodes, width = m[net.NODES], 1 << (s - 1)
     said, v = m[AT_SAID_RC] + m[m[AT_WAVES] + wave * WAVE + SLAB] * nodes, vws.row_of(m, number(m, p))
-    first = (me ^ width) & -width
+    first = block_of(me, s)
     for n in range(first, min(first + width, nodes)):
         if m[said + n] > m[v + n]:
             update(m, p, n, 1, m[said + n])

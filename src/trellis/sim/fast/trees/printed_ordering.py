@@ -14,11 +14,10 @@ from __future__ import annotations
 
 from trellis.sim.fast import applications as app
 from trellis.sim.fast import lines as out
-from trellis.sim.fast import network as net
 from trellis.sim.fast import tally as tal
 from trellis.sim.fast.barriers import AT_NAMES, AT_WAVES, BARRIER, FOLLOWS, SEQ, SOURCE, USED_NAMES, WAVE, log
 from trellis.sim.fast.jit import compiled, inlined
-from trellis.sim.fast.memory import NONE, Block, Table, base
+from trellis.sim.fast.memory import NONE, Block, Table, base, counter
 from trellis.sim.fast.trees.printed_records import (
     ALL_WAITING,
     AT_WAITS,
@@ -44,13 +43,14 @@ from trellis.sim.fast.trees.printed_records import (
     set_last_delvs,
 )
 
-IN_TAKEN = 24  # per so many waves: a word for each node, with a bit for each of them that it has delivered
+TAKEN = Table(24, 1)  # per node: a bit for each wave, whether it has delivered it
 BITS = 5  # of a wave's number that say which bit is its own
 BIT = (1 << BITS) - 1
 MASKS = Table(16, 1)  # as long as names: of a message, the words in which its predecessors have bits, and which; then 0
 MASK_BITS = 1 << BITS
 MASK = (1 << MASK_BITS) - 1
-AT_TAKEN, AT_MASKS = base(IN_TAKEN), base(MASKS.number)
+AT_TAKEN, AT_MASKS = base(TAKEN.number), base(MASKS.number)
+WORDS = counter(37)  # of a node's bits
 
 
 @inlined
@@ -63,13 +63,13 @@ def deliver(m: Block, rows: Block, now: int, me: int, wave: int) -> None:
 @inlined
 def take(m: Block, me: int, wave: int) -> None:
     """The node has delivered the message."""
-    m[m[AT_TAKEN] + (wave >> BITS) * m[net.NODES] + me] |= 1 << (wave & BIT)
+    m[m[AT_TAKEN] + me * m[WORDS] + (wave >> BITS)] |= 1 << (wave & BIT)
 
 
 @inlined
 def has_taken(m: Block, p: int, me: int, wave: int) -> bool:
     """Whether it has, for certain, and has forgotten nothing since."""
-    word = m[m[AT_TAKEN] + (wave >> BITS) * m[net.NODES] + me]
+    word = m[m[AT_TAKEN] + me * m[WORDS] + (wave >> BITS)]
     return (word >> (wave & BIT)) & 1 and wave >= m[p + TRUSTED]
 
 
@@ -195,8 +195,8 @@ def check_cb(m: Block, p: int, me: int, one: int) -> bool:
 @inlined
 def masked(m: Block, me: int, wave: int, k: int) -> int:
     """How many words of a message's predecessors, from the first on, have all their bits; `k` are known to."""
-    at, mine, nodes = m[AT_MASKS] + m[m[AT_WAVES] + wave * WAVE + FOLLOWS], m[AT_TAKEN] + me, m[net.NODES]
-    while m[at + k] and not m[at + k] & MASK & ~m[mine + (m[at + k] >> MASK_BITS) * nodes]:
+    at, mine = m[AT_MASKS] + m[m[AT_WAVES] + wave * WAVE + FOLLOWS], m[AT_TAKEN] + me * m[WORDS]
+    while m[at + k] and not m[at + k] & MASK & ~m[mine + (m[at + k] >> MASK_BITS)]:
         k += 1
     return k
 

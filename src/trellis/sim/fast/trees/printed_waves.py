@@ -117,7 +117,7 @@ def broadcast_done(m: Block, rows: Block, now: int, me: int, p: int, wave: int) 
         tal.tell(m, rows, now, 0, out.CONFIRM, me, out.own(m[app.TOPICS], me, m[w + TOPIC]), 0, -1, 0, 0)
 
 
-@compiled
+@inlined
 def upon_wave(m: Block, rows: Block, now: int, me: int, p: int, wave: int, j: int) -> None:
     """Lines 37-53, and 62-74 for SUB, UNS and PUB."""
     w = m[AT_WAVES] + wave * WAVE
@@ -154,7 +154,7 @@ def upon_wave(m: Block, rows: Block, now: int, me: int, p: int, wave: int, j: in
             m[p + LAPSES] += 1
 
 
-@compiled
+@inlined
 def upon_ack(m: Block, rows: Block, now: int, me: int, p: int, wave: int, j: int) -> None:
     """Lines 54-74 for ACK, and 31."""
     w = m[AT_WAVES] + wave * WAVE

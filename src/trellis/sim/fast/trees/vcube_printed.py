@@ -30,6 +30,7 @@ from trellis.sim.fast.barriers import (
     ROOM_LOGGED,
     ROOM_NAMES,
     ROOM_WAVES,
+    SOURCE,
     TOPIC,
     UNSAID,
     USED_LOGGED,
@@ -40,6 +41,7 @@ from trellis.sim.fast.barriers import (
 )
 from trellis.sim.fast.jit import compiled, inlined
 from trellis.sim.fast.memory import NONE, Block, counter
+from trellis.sim.fast.trees import printed_acks as ack
 from trellis.sim.fast.trees import printed_waves as wvs
 from trellis.sim.fast.trees import views as vws
 from trellis.sim.fast.trees.printed_records import (
@@ -52,6 +54,7 @@ from trellis.sim.fast.trees.printed_records import (
     IN_VIEWS,
     IN_WAITS,
     JOINED,
+    JOINS,
     LAST_QUEUED,
     PUB,
     QUEUED,
@@ -72,7 +75,7 @@ from trellis.sim.fast.trees.slabs import AT_ACKS, IN_ACKS, give_back
 from trellis.sim.fast.trees.slabs import has_room as has_slabs
 
 AHEAD, SUM = counter(38), counter(39)  # up to which entry memory was asked; of what, so that it is not left out
-FEW_AHEAD = 32
+FEW_AHEAD = 16
 
 
 @compiled
@@ -110,10 +113,17 @@ def look_ahead(m: Block) -> None:
         key, what = m[e + cal.KEY], m[e + cal.WHAT]
         if cal.peer_of(key) >= 0:
             w, me = m[AT_WAVES] + (what >> 1) * WAVE, cal.node_of(key)
+            slab = m[w + SLAB] * nodes
             if what & 1:
-                total += m[m[AT_ACKS] + m[w + SLAB] * nodes + me]
-            elif not m[FIXED]:
-                total += m[known(m, place(m, m[w + TOPIC], me), max(column(m, w), 0))]
+                total += m[m[AT_ACKS] + slab + me]
+            if not m[FIXED]:
+                p = place(m, m[w + TOPIC], me)
+                v = vws.row_of(m, number(m, p))
+                if not what & 1:
+                    total += m[known(m, p, max(column(m, w), 0))] + m[v + m[w + SOURCE]]
+                elif m[JOINS]:
+                    first = ack.block_of(me, vws.cluster(me, cal.peer_of(key)))
+                    total += m[v + first] + m[m[ack.AT_SAID_RC] + slab + first]
     m[AHEAD], m[SUM] = after, total
 
 
@@ -127,7 +137,7 @@ def has_plenty(m: Block, rows: Block) -> bool:
     return (
         cal.has_room(m, (due + waves) * wide + delivered)
         and out.has_room(rows, (due + waves) * (wide + 8) + delivered)
-        and vws.has_room(m, due)
+        and (m[FIXED] or vws.has_room(m, due))
         and m[USED_WAVES] < m[ROOM_WAVES]
         and (waves == 0 or has_slabs(m, waves))
         and m[USED_WAITS] + due <= m[ROOM_WAITS]
@@ -166,7 +176,7 @@ def lacking(m: Block, rows: Block, key: int) -> int:
     return tal.lacking(m, waves, waves + waiting)
 
 
-@compiled
+@inlined
 def step(m: Block, rows: Block, key: int) -> None:
     now, me, j, what = m[cal.NOW], cal.node_of(key), cal.peer_of(key), m[cal.entry(m, key) + cal.WHAT]
     if j < 0:
