@@ -8,9 +8,8 @@ from trellis.events import Publish, Subscribe
 from trellis.sim.fast import barriers as bar
 from trellis.sim.fast.memory import NONE, Block, Table, table
 from trellis.sim.fast.trees import printed_acks as acks
-from trellis.sim.fast.trees import printed_ordering as odr
 from trellis.sim.fast.trees import printed_records as kernel
-from trellis.sim.fast.trees import slabs, vcube_printed
+from trellis.sim.fast.trees import slabs, taken, vcube_printed
 from trellis.sim.fast.trees import views as vws
 from trellis.sim.fast.whole import Whole
 from trellis.words import Time
@@ -33,7 +32,7 @@ class Printed(Whole):
         self.speakers = max(1, int((self.unsaid > 0).sum(axis=1).max(initial=0)))
         self.views = vws.views(nodes)
         self.ordered = self.scenario.stack.ordering == "causal"
-        self.words = (max(64, len(self.plan.actions) + nodes) >> odr.BITS) + 1  # each acts once, and may reply once
+        self.words = taken.words(len(self.plan.actions) + nodes)  # each action is one wave at most, and so is a reply
         return {
             vws.HOLDERS: places,
             self.views: vws.STANDING + len(self.standing) + 1,
@@ -43,19 +42,19 @@ class Printed(Whole):
             acks.SAID_RC: (actors + 4) * nodes if self.joins else 1,
             kernel.WAITS: 1 << 14,
             kernel.SOME: 64,
-            odr.MASKS: 1 << 16 if self.ordered else 1,
-            odr.TAKEN: nodes * self.words if self.ordered else 1,
+            taken.MASKS: 1 << 16 if self.ordered else 1,
+            taken.TAKEN: nodes * self.words if self.ordered else 1,
         }
 
     def growing_with(self, which: int) -> list[Table]:
         if which == slabs.IN_ACKS:
             return [acks.SAID_RC] if self.joins else []
-        return [odr.MASKS] if which == bar.IN_NAMES and self.ordered else []
+        return [taken.MASKS] if which == bar.IN_NAMES and self.ordered else []
 
     def begin_places(self, m: Block) -> None:
         """Those who subscribe from before the run, unless they announce themselves: each topic has one view for all."""
         vws.begin(m, self.views, self.nodes)
-        m[kernel.ORDERED], m[kernel.SPEAKERS], m[odr.WORDS] = self.ordered, self.speakers, self.words
+        m[kernel.ORDERED], m[kernel.SPEAKERS], m[taken.WORDS] = self.ordered, self.speakers, self.words
         m[kernel.JOINS], m[kernel.FIXED] = self.joins, self.fixed
         m[[slabs.FREE_SLAB, kernel.FREE_WAIT]] = NONE
         places = table(m, kernel.PLACES)

@@ -2,11 +2,11 @@
 
 - A waiting message remembers the first predecessor that it waits for: those before it stay satisfied, unless what its
   node knows of a source falls back (LAPSES).
-- Line 90 asks first whether the node has delivered that very predecessor (TAKEN, a bit): then `last_delvs` is not
+- Line 90 asks first whether the node has delivered that very predecessor (taken.py, a bit): then `last_delvs` is not
   below it, unless it has fallen back since (TRUSTED). So most of `last_delvs` is never looked at.
 - Where nobody ever joins or leaves (FIXED) neither it nor `first_rec` is kept: a source's messages come one after the
   other by the same tree, from its first on, and each follows the one before, so they are delivered one after the other.
-  Then the bits of predecessors whose numbers are near each other are looked at together (MASKS).
+  Then the bits of predecessors whose numbers are near each other are looked at together.
 - Without order nothing waits, and nobody asks what was delivered.
 """
 
@@ -15,9 +15,9 @@ from __future__ import annotations
 from trellis.sim.fast import applications as app
 from trellis.sim.fast import lines as out
 from trellis.sim.fast import tally as tal
-from trellis.sim.fast.barriers import AT_NAMES, AT_WAVES, BARRIER, FOLLOWS, SEQ, SOURCE, USED_NAMES, WAVE, log
+from trellis.sim.fast.barriers import AT_NAMES, AT_WAVES, BARRIER, FOLLOWS, SEQ, SOURCE, WAVE, log
 from trellis.sim.fast.jit import compiled, inlined
-from trellis.sim.fast.memory import NONE, Block, Table, base, counter
+from trellis.sim.fast.memory import NONE, Block
 from trellis.sim.fast.trees.printed_records import (
     ALL_WAITING,
     AT_WAITS,
@@ -42,15 +42,7 @@ from trellis.sim.fast.trees.printed_records import (
     last_delvs,
     set_last_delvs,
 )
-
-TAKEN = Table(24, 1)  # per node: a bit for each wave, whether it has delivered it
-BITS = 5  # of a wave's number that say which bit is its own
-BIT = (1 << BITS) - 1
-MASKS = Table(16, 1)  # as long as names: of a message, the words in which its predecessors have bits, and which; then 0
-MASK_BITS = 1 << BITS
-MASK = (1 << MASK_BITS) - 1
-AT_TAKEN, AT_MASKS = base(TAKEN.number), base(MASKS.number)
-WORDS = counter(37)  # of a node's bits
+from trellis.sim.fast.trees.taken import is_all, masked, take, was_taken
 
 
 @inlined
@@ -61,41 +53,17 @@ def deliver(m: Block, rows: Block, now: int, me: int, wave: int) -> None:
 
 
 @inlined
-def take(m: Block, me: int, wave: int) -> None:
-    """The node has delivered the message."""
-    m[m[AT_TAKEN] + me * m[WORDS] + (wave >> BITS)] |= 1 << (wave & BIT)
-
-
-@inlined
 def has_taken(m: Block, p: int, me: int, wave: int) -> bool:
     """Whether it has, for certain, and has forgotten nothing since."""
-    word = m[m[AT_TAKEN] + me * m[WORDS] + (wave >> BITS)]
-    return (word >> (wave & BIT)) & 1 and wave >= m[p + TRUSTED]
-
-
-@compiled
-def mask(m: Block, wave: int) -> None:
-    """What a message follows, once more by words of bits. Names and masks end together."""
-    w = m[AT_WAVES] + wave * WAVE
-    first = m[AT_MASKS] + m[w + FOLLOWS]
-    after = first
-    for k in range(m[AT_NAMES] + m[w + FOLLOWS], m[AT_NAMES] + m[w + FOLLOWS] + m[w + BARRIER]):
-        at = first
-        while at < after and m[at] >> MASK_BITS != m[k] >> BITS:
-            at += 1
-        if at == after:
-            m[at] = m[k] >> BITS << MASK_BITS
-            after += 1
-        m[at] |= 1 << (m[k] & BIT)
-    m[after] = 0
-    m[USED_NAMES] += 1
+    return was_taken(m, me, wave) and wave >= m[p + TRUSTED]
 
 
 @inlined
 def take_turn(m: Block, rows: Block, now: int, me: int, p: int, wave: int) -> None:
     """Lines 64-66 and 83-89 where nobody joins or leaves: those that wait do so until another one is delivered."""
-    k = masked(m, me, wave, 0)
-    if m[m[AT_MASKS] + m[m[AT_WAVES] + wave * WAVE + FOLLOWS] + k]:
+    w = m[AT_WAVES] + wave * WAVE
+    k = masked(m, me, w, 0)
+    if not is_all(m, w, k):
         wait(m, p, wave, k)
         return
     deliver(m, rows, now, me, wave)
@@ -185,20 +153,11 @@ def check_cb(m: Block, p: int, me: int, one: int) -> bool:
     wave = m[one + MESSAGE]
     w = m[AT_WAVES] + wave * WAVE
     if m[FIXED]:
-        m[one + MISSING] = masked(m, me, wave, m[one + MISSING])
-        return m[m[AT_MASKS] + m[w + FOLLOWS] + m[one + MISSING]] == 0
+        m[one + MISSING] = masked(m, me, w, m[one + MISSING])
+        return is_all(m, w, m[one + MISSING])
     k = m[one + MISSING] if m[one + LAPSE] == m[p + LAPSES] else 0
     m[one + MISSING], m[one + LAPSE] = satisfied(m, p, me, wave, k), m[p + LAPSES]
     return m[one + MISSING] == m[w + BARRIER]
-
-
-@inlined
-def masked(m: Block, me: int, wave: int, k: int) -> int:
-    """How many words of a message's predecessors, from the first on, have all their bits; `k` are known to."""
-    at, mine = m[AT_MASKS] + m[m[AT_WAVES] + wave * WAVE + FOLLOWS], m[AT_TAKEN] + me * m[WORDS]
-    while m[at + k] and not m[at + k] & MASK & ~m[mine + (m[at + k] >> MASK_BITS)]:
-        k += 1
-    return k
 
 
 @compiled

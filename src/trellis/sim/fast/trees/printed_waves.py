@@ -52,6 +52,7 @@ from trellis.sim.fast.trees.printed_records import (
     set_last_delvs,
     update,
 )
+from trellis.sim.fast.trees.taken import mask, take
 
 
 @compiled
@@ -88,8 +89,8 @@ def deliver_mine(m: Block, rows: Block, now: int, me: int, p: int, wave: int) ->
     tal.tell(m, rows, now, 0, out.SPREAD, me, wave, 0, -1, 0, m[w + BARRIER])
     odr.deliver(m, rows, now, me, wave)
     if m[ORDERED]:
-        odr.mask(m, wave)
-        odr.take(m, me, wave)
+        mask(m, wave)
+        take(m, me, wave)
     if not m[FIXED]:
         of_me = known(m, p, m[p + COLUMN])
         if first_rec(m, of_me) == NONE:

@@ -9,7 +9,7 @@ from trellis.events import Publish
 from trellis.protocols.parts.portions import weight
 from trellis.sim.fast import barriers as bar
 from trellis.sim.fast.memory import NONE, Block, Table, table
-from trellis.sim.fast.trees import slabs, vcube
+from trellis.sim.fast.trees import slabs, taken, vcube
 from trellis.sim.fast.trees import vcube_records as kernel
 from trellis.sim.fast.trees import views as vws
 from trellis.sim.fast.whole import Whole
@@ -31,6 +31,8 @@ class Repaired(Whole):
         self.moves = any(not isinstance(action.event, Publish) for action in self.plan.actions)
         self.speakers = max(1, int((self.unsaid > 0).sum(axis=1).max(initial=0)))
         numbers = places * self.speakers
+        self.masked = self.ordered and not self.moves
+        self.words = taken.words(len(self.plan.actions) + nodes)  # each action is one wave at most, and so is a reply
         self.views = vws.views(nodes)
         if self.moves:  # newcomers, behind how many there are
             self.views = Table(self.views.number, self.views.width + 1 + nodes)
@@ -50,7 +52,12 @@ class Repaired(Whole):
             kernel.PENDINGS: 1 << 10,
             kernel.ASKED: 1 << 12,
             kernel.PARCELS: 1 << 10,
+            taken.TAKEN: nodes * self.words if self.masked else 1,
+            taken.MASKS: 1 << 16 if self.masked else 1,
         }
+
+    def growing_with(self, which: int) -> list[Table]:
+        return [taken.MASKS] if which == bar.IN_NAMES and self.masked else []
 
     def begin_places(self, m: Block) -> None:
         """Those who subscribe from before the run, unless they announce themselves: each topic has one view for all."""
@@ -58,6 +65,7 @@ class Repaired(Whole):
         options = protocols.OVERLAYS["vcube"].options | self.scenario.stack.options()
         m[kernel.WINDOW], m[kernel.BATCH] = options["window"], options["batch"]
         m[kernel.ORDERED], m[kernel.SPEAKERS], m[kernel.MOVES] = self.ordered, self.speakers, self.moves
+        m[kernel.MASKED], m[taken.WORDS] = self.masked, self.words
         free = [kernel.FREE_WAIT, kernel.FREE_VECTOR, kernel.FREE_SAYING, kernel.FREE_PENDING, kernel.FREE_ASKED]
         free.append(kernel.FREE_PARCEL)
         m[[slabs.FREE_SLAB, *free]] = NONE

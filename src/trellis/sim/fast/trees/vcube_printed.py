@@ -116,6 +116,8 @@ def look_ahead(m: Block) -> None:
             slab = m[w + SLAB] * nodes
             if what & 1:
                 total += m[m[AT_ACKS] + slab + me]
+            elif m[tal.COUNTING]:
+                total += tal.glance(m, what >> 1, me)
             if not m[FIXED]:
                 p = place(m, m[w + TOPIC], me)
                 v = vws.row_of(m, number(m, p))

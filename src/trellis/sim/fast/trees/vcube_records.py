@@ -74,6 +74,7 @@ ROOM_WAITS, ROOM_VECTORS, ROOM_SAYINGS, ROOM_PENDINGS, ROOM_ASKED, ROOM_HOLDERS,
 IN_WAITS, IN_VECTORS, IN_SAYINGS, IN_PENDINGS, IN_ASKED, IN_HOLDERS, IN_VIEWS, IN_PARCELS = 18, 16, 25, 26, 27, 8, 9, 29
 ORDERED, SPEAKERS, WINDOW, BATCH = (counter(n) for n in (20, 23, 37, 38))
 MOVES = counter(34)  # whether anybody ever joins or leaves
+MASKED = counter(97)  # whether what was delivered is kept as bits: in causal order, where nobody joins or leaves
 CROWD = counter(46)  # the most newcomers that anybody ever knew
 USED_HOLDERS = counter(45)
 USED_PARCELS, FREE_PARCEL = counter(47), counter(93)
