@@ -17,7 +17,7 @@ from trellis.protocols.parts.hypercube import dimension, first
 from trellis.scenario.model import Queue
 from trellis.scenario.path import one_event
 from trellis.sim import run
-from trellis.sim.fast import TWINS, code
+from trellis.sim.fast import TWINS, calendar, code
 from trellis.sim.fast.memory import base, block, table
 from trellis.sim.fast.trees import views as vws
 from trellis.swarm.twins import Comparison, compare, first_difference, scenario_of
@@ -174,6 +174,19 @@ def test_many_nodes_come_and_go(overlay: str) -> None:
         end=2000,
     )
     assert compare(churn)[0] == ""
+
+
+@pytest.mark.parametrize("overlay", ["vcube-printed", "vcube", "single-root"])
+def test_what_comes_late_and_what_comes_soon_meet_at_one_time(overlay: str) -> None:
+    """Some packets take longer than the calendar's ring is, and links keep their order."""
+    span = calendar.SPAN
+    mixed = scenario(
+        20,
+        stack={"overlay": overlay, "ordering": "causal"},
+        workload={"kind": "once-each", "publishers": 1.0, "window": 3 * span},
+        network={"kind": "random", "service": 0, "low": span - 9, "high": span + 9, "fifo": True},
+    )
+    assert compare(mixed)[0] == ""
 
 
 @pytest.mark.parametrize("nodes", [1, 3, 32, 33, 100, 1024, 1500, 40_000])
