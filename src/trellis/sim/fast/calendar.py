@@ -40,7 +40,7 @@ NEVER = 1 << 62
 EACH = 31  # entries of a chunk, after the number of the next chunk
 FIRST_ENTRY = 2
 CHUNKS = Table(0, FIRST_ENTRY + EACH * ENTRY)
-AT_ONCE = 8  # entries that there is room for, for each chunk
+AT_ONCE = 16  # entries that there is room for, for each chunk
 
 RING, NEAR = Table(5, BUCKET), Table(38, 1)
 SPAN, WORD_BITS = 1 << 12, 5  # buckets of the ring; 32 of their bits are a word
@@ -85,14 +85,12 @@ def rooms(chunks: int, nodes: int) -> dict[Table, int]:
 
 def begin(m: Block) -> None:
     m[FREE] = NONE
-    table(m, SLOTS)[:, TIME] = EMPTY
 
 
 def grown(old: Block, tables: list[Table]) -> Block:
     """Twice the room."""
     new = roomier(old, tables, rooms(2 * int(old[ROOM]), int(old[COUNTED_ROOM]) - 1))
     table(new, SLOTS)[:] = 0
-    table(new, SLOTS)[:, TIME] = EMPTY
     rehash(new, old)
     return new
 
@@ -153,7 +151,7 @@ def bucket_of(m: Block, time: int) -> int:
         return m[AT_RING] + slot * BUCKET
     b = find(m, time)
     if m[b + TIME] == EMPTY:
-        m[b + TIME] = time
+        m[b + TIME] = time + 1
         sift_up(m, time)
     return b
 

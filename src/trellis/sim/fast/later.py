@@ -10,7 +10,7 @@ import numpy as np
 from trellis.sim.fast.jit import compiled, inlined
 from trellis.sim.fast.memory import Block, Table, base, counter, room
 
-EMPTY = -1
+EMPTY = 0
 FIBONACCI = np.uint64(0x9E3779B97F4A7C15)
 SHIFT = np.uint64(20)
 
@@ -18,7 +18,7 @@ SHIFT = np.uint64(20)
 # comes to stand, and how many more its last chunk has room for.
 FIRST, LENGTH, PUT, LEFT, BUCKET = 0, 1, 2, 3, 4
 SLOTS, HEAP = Table(1, BUCKET + 1), Table(2, 1)
-TIME = BUCKET
+TIME = BUCKET  # plus one
 AT_SLOTS, AT_HEAP, SLOTS_ROOM = base(SLOTS.number), base(HEAP.number), room(SLOTS.number)
 SLOT = SLOTS.width
 TIMES = counter(1)  # in the heap
@@ -35,7 +35,7 @@ def find(m: Block, time: int) -> int:
     slot = home(m, time)
     while True:
         at = m[AT_SLOTS] + slot * SLOT
-        if m[at + TIME] == EMPTY or m[at + TIME] == time:
+        if m[at + TIME] == EMPTY or m[at + TIME] == time + 1:
             return at
         slot = (slot + 1) & (m[SLOTS_ROOM] - 1)
 
@@ -52,7 +52,7 @@ def rehash(new: Block, old: Block) -> None:
     for slot in range(old[SLOTS_ROOM]):
         here = old[AT_SLOTS] + slot * SLOT
         if old[here + TIME] != EMPTY:
-            move(new, find(new, old[here + TIME]), old, here)
+            move(new, find(new, old[here + TIME] - 1), old, here)
 
 
 @inlined
@@ -92,7 +92,7 @@ def drop(m: Block, at: int) -> None:
     k = (hole + 1) & mask
     while m[slots + k * SLOT + TIME] != EMPTY:
         here, there = slots + k * SLOT, slots + hole * SLOT
-        if ((k - home(m, m[here + TIME])) & mask) >= ((k - hole) & mask):
+        if ((k - home(m, m[here + TIME] - 1)) & mask) >= ((k - hole) & mask):
             move(m, there, m, here)
             clear(m, here)
             m[here + TIME] = EMPTY

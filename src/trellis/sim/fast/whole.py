@@ -23,6 +23,8 @@ from trellis.sim.tally import Sums, Tally
 from trellis.trace.table import Trace
 from trellis.words import Time, Topic
 
+NAMES = 1 << 18  # room that is not touched takes no memory; giving more later takes time
+
 
 class Whole(Driver):
     """One run. Subclasses know their kernel and its tables."""
@@ -72,13 +74,13 @@ class Whole(Driver):
     def begin(self) -> Block:
         nodes, acts = self.nodes, len(self.plan.actions)
         rooms: dict[Table, int] = {
-            **cal.rooms(1 << max(10, (8 * nodes).bit_length()), nodes),
+            **cal.rooms(1 << max(10, (32 * nodes).bit_length()), nodes),
             **net.rooms(self.scenario),
             app.ACTIONS: acts + nodes,
             app.NODES: nodes,
             bar.WAVES: max(64, acts + nodes),
-            bar.NAMES: 1 << 16,
-            bar.LOGGED: 1 << 16,
+            bar.NAMES: NAMES,
+            bar.LOGGED: 2 * NAMES,
             **self.rooms(),
         }
         if self.counted:  # most that speak have one message on its way

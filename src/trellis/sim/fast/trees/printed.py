@@ -11,7 +11,7 @@ from trellis.sim.fast.trees import printed_acks as acks
 from trellis.sim.fast.trees import printed_records as kernel
 from trellis.sim.fast.trees import slabs, taken, vcube_printed
 from trellis.sim.fast.trees import views as vws
-from trellis.sim.fast.whole import Whole
+from trellis.sim.fast.whole import NAMES, Whole
 from trellis.words import Time
 
 
@@ -35,14 +35,14 @@ class Printed(Whole):
         self.words = taken.words(len(self.plan.actions) + nodes)  # each action is one wave at most, and so is a reply
         return {
             vws.HOLDERS: places,
-            self.views: vws.STANDING + len(self.standing) + 1,
+            self.views: vws.STANDING + len(self.standing) + (1 if self.fixed else min(places, 1 << 12)),
             kernel.PLACES: places,
             kernel.KNOWN: 1 if self.fixed else places * self.speakers,
-            slabs.ACKS: (actors + 4) * nodes,  # each has about one wave on its way
+            slabs.ACKS: (actors + 4) * slabs.words(nodes, not self.joins),  # each has about one wave on its way
             acks.SAID_RC: (actors + 4) * nodes if self.joins else 1,
             kernel.WAITS: 1 << 14,
             kernel.SOME: 64,
-            taken.MASKS: 1 << 16 if self.ordered else 1,
+            taken.MASKS: NAMES if self.ordered else 1,
             taken.TAKEN: nodes * self.words if self.ordered else 1,
         }
 
@@ -56,11 +56,12 @@ class Printed(Whole):
         vws.begin(m, self.views, self.nodes)
         m[kernel.ORDERED], m[kernel.SPEAKERS], m[taken.WORDS] = self.ordered, self.speakers, self.words
         m[kernel.JOINS], m[kernel.FIXED] = self.joins, self.fixed
-        m[[slabs.FREE_SLAB, kernel.FREE_WAIT]] = NONE
+        m[kernel.FREE_WAIT] = NONE
+        slabs.begin(m, self.nodes, not self.joins)
         places = table(m, kernel.PLACES)
         said = kernel.SAID
         chains = [kernel.FIRST_QUEUED, kernel.LAST_QUEUED, kernel.FIRST_WAITING, kernel.LAST_WAITING]
-        places[:, [*chains, said + bar.FIRST_LOGGED, said + bar.LAST_LOGGED]] = NONE
+        places[:, [*chains, said + bar.LOGGED_LAST]] = NONE
         places[:, [kernel.COLUMN, kernel.JOINED]] = NONE
         places[:, said + bar.UNSAID] = self.unsaid.ravel()
         for code in range(len(self.topics)):

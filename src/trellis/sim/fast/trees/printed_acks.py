@@ -29,12 +29,11 @@ from trellis.sim.fast.trees.printed_records import (
     number,
     update,
 )
-from trellis.sim.fast.trees.slabs import AT_ACKS, FEW, SOME_ACKS, new_slab
+from trellis.sim.fast.trees.slabs import ASKER_BITS, FEW, asker_of_all, await_acks, new_slab, word_of
 
 SAID_RC = Table(23, 1)  # per slab and node, if anybody ever joins: the counter of its own entry in its ACK
 AT_SAID_RC = base(SAID_RC.number)
-ASKER = (1 << 21) - 1  # bits of who asked, plus one, above how many are missing
-ANSWERED = FEW + 21  # from this bit on: which clusters have answered
+ANSWERED = FEW + ASKER_BITS  # from this bit of an element of `acks` on: which clusters have answered
 
 
 @compiled
@@ -51,7 +50,7 @@ def send(m: Block, rows: Block, now: int, me: int, to: int, wave: int, is_ack: i
 @inlined
 def expect(m: Block, w: int, me: int, parent: int, count: int) -> None:
     """An element of `acks`."""
-    m[m[AT_ACKS] + m[w + SLAB] * m[net.NODES] + me] = count | ((parent + 1) << FEW)
+    await_acks(m, m[w + SLAB], me, parent, count)
 
 
 @inlined
@@ -79,13 +78,11 @@ def send_acks(m: Block, rows: Block, now: int, me: int, j: int, p: int, wave: in
 def count_ack(m: Block, rows: Block, now: int, me: int, p: int, wave: int, j: int) -> int:
     """Lines 54-61, and 62-74 for ACK. Who asked if this was the last one, plus one; else -1."""
     w = m[AT_WAVES] + wave * WAVE
-    a = m[AT_ACKS] + m[w + SLAB] * m[net.NODES] + me
-    m[a] -= 1
-    asked = (m[a] >> FEW) & ASKER if not m[a] & SOME_ACKS else -1
+    asked = asker_of_all(m, m[w + SLAB], me)
     if asked > 0:
         send_acks(m, rows, now, me, asked - 1, p, wave)
     if m[JOINS]:
-        s = vws.cluster(me, j)
+        a, s = word_of(m, m[w + SLAB], me), vws.cluster(me, j)
         m[a] |= 1 << (ANSWERED + s)
         if is_in(m, p, me):
             take_in_acks(m, p, me, wave, s, m[a] >> ANSWERED)

@@ -12,7 +12,7 @@ from trellis.sim.fast.memory import NONE, Block, Table, table
 from trellis.sim.fast.trees import slabs, taken, vcube
 from trellis.sim.fast.trees import vcube_records as kernel
 from trellis.sim.fast.trees import views as vws
-from trellis.sim.fast.whole import Whole
+from trellis.sim.fast.whole import NAMES, Whole
 from trellis.words import Message, MessageId, Time
 
 
@@ -44,7 +44,8 @@ class Repaired(Whole):
             kernel.KNOWN: numbers if self.ordered or self.moves else 1,
             kernel.HAD: numbers if self.moves else 1,
             kernel.SEEN: numbers if self.moves else 1,
-            slabs.ACKS: (int((self.unsaid > 0).sum()) + 4) * nodes,  # each has about one wave on its way
+            # each has about one wave on its way
+            slabs.ACKS: (int((self.unsaid > 0).sum()) + 4) * slabs.words(nodes, not self.moves),
             kernel.WAITS: 1 << 10,
             kernel.IDS: len(self.topics),
             kernel.VECTORS: 16 * self.speakers,
@@ -53,7 +54,7 @@ class Repaired(Whole):
             kernel.ASKED: 1 << 12,
             kernel.PARCELS: 1 << 10,
             taken.TAKEN: nodes * self.words if self.masked else 1,
-            taken.MASKS: 1 << 16 if self.masked else 1,
+            taken.MASKS: NAMES if self.masked else 1,
         }
 
     def growing_with(self, which: int) -> list[Table]:
@@ -68,12 +69,13 @@ class Repaired(Whole):
         m[kernel.MASKED], m[taken.WORDS] = self.masked, self.words
         free = [kernel.FREE_WAIT, kernel.FREE_VECTOR, kernel.FREE_SAYING, kernel.FREE_PENDING, kernel.FREE_ASKED]
         free.append(kernel.FREE_PARCEL)
-        m[[slabs.FREE_SLAB, *free]] = NONE
+        m[free] = NONE
+        slabs.begin(m, self.nodes, not self.moves)
         places = table(m, kernel.PLACES)
         m[kernel.USED_HOLDERS] = len(places)
         places[:, kernel.VIEW] = np.arange(len(places))
         chains = [kernel.LAST_SAID, kernel.FIRST_QUEUED, kernel.FIRST_UNSETTLED]
-        places[:, [*chains, kernel.SAID + bar.FIRST_LOGGED, kernel.SAID + bar.LAST_LOGGED]] = NONE
+        places[:, [*chains, kernel.SAID + bar.LOGGED_LAST]] = NONE
         if self.ordered:
             places[:, kernel.SAID + bar.UNSAID] = self.unsaid.ravel()
         for code, topic in enumerate(self.topics):

@@ -23,7 +23,6 @@ from trellis.sim.fast import applications as app
 from trellis.sim.fast import barriers as bar
 from trellis.sim.fast import calendar as cal
 from trellis.sim.fast import lines as out
-from trellis.sim.fast import network as net
 from trellis.sim.fast import tally as tal
 from trellis.sim.fast.barriers import AT_WAVES, FLYING, TOPIC, WAVE
 from trellis.sim.fast.jit import compiled, inlined
@@ -120,7 +119,7 @@ def look_ahead(m: Block) -> None:
         if cal.peer_of(key) >= 0:
             wave, me = (what >> WAVE_SHIFT) & WAVES_MAX, cal.node_of(key)
             if what & KINDS == ACK:
-                total += m[m[slabs.AT_ACKS] + m[m[AT_WAVES] + wave * WAVE + SLAB] * m[net.NODES] + me]
+                total += m[slabs.word_of(m, m[m[AT_WAVES] + wave * WAVE + SLAB], me)]
             elif m[tal.COUNTING]:
                 total += tal.glance(m, wave, me)
     m[AHEAD], m[SUM] = after, total

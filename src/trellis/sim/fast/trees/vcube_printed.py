@@ -71,7 +71,7 @@ from trellis.sim.fast.trees.printed_records import (
     number,
     place,
 )
-from trellis.sim.fast.trees.slabs import AT_ACKS, IN_ACKS, give_back
+from trellis.sim.fast.trees.slabs import IN_ACKS, give_back, word_of
 from trellis.sim.fast.trees.slabs import has_room as has_slabs
 
 AHEAD, SUM = counter(38), counter(39)  # up to which entry memory was asked; of what, so that it is not left out
@@ -113,10 +113,9 @@ def look_ahead(m: Block) -> None:
         key, what = m[e + cal.KEY], m[e + cal.WHAT]
         if cal.peer_of(key) >= 0:
             w, me = m[AT_WAVES] + (what >> 1) * WAVE, cal.node_of(key)
-            slab = m[w + SLAB] * nodes
             if what & 1:
-                total += m[m[AT_ACKS] + slab + me]
-            elif m[tal.COUNTING]:
+                total += m[word_of(m, m[w + SLAB], me)]
+            if m[tal.COUNTING] and not what & 1:
                 total += tal.glance(m, what >> 1, me)
             if not m[FIXED]:
                 p = place(m, m[w + TOPIC], me)
@@ -125,7 +124,7 @@ def look_ahead(m: Block) -> None:
                     total += m[known(m, p, max(column(m, w), 0))] + m[v + m[w + SOURCE]]
                 elif m[JOINS]:
                     first = ack.block_of(me, vws.cluster(me, cal.peer_of(key)))
-                    total += m[v + first] + m[m[ack.AT_SAID_RC] + slab + first]
+                    total += m[v + first] + m[m[ack.AT_SAID_RC] + m[w + SLAB] * nodes + first]
     m[AHEAD], m[SUM] = after, total
 
 
