@@ -40,7 +40,7 @@ NEVER = 1 << 62
 EACH = 31  # entries of a chunk, after the number of the next chunk
 FIRST_ENTRY = 2
 CHUNKS = Table(0, FIRST_ENTRY + EACH * ENTRY)
-AT_ONCE = 16  # entries that there is room for, for each chunk
+AT_ONCE = 8  # entries that there is room for, for each chunk
 
 RING, NEAR = Table(5, BUCKET), Table(38, 1)
 SPAN, WORD_BITS = 1 << 12, 5  # buckets of the ring; 32 of their bits are a word

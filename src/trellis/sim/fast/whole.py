@@ -23,7 +23,12 @@ from trellis.sim.tally import Sums, Tally
 from trellis.trace.table import Trace
 from trellis.words import Time, Topic
 
-NAMES = 1 << 18  # room that is not touched takes no memory; giving more later takes time
+LARGE = 1 << 11  # nodes from which on giving more room later takes longer than having it from the start
+
+
+def names(nodes: int) -> int:
+    """Room for what messages follow."""
+    return 1 << max(15, (32 * nodes).bit_length())
 
 
 class Whole(Driver):
@@ -74,13 +79,13 @@ class Whole(Driver):
     def begin(self) -> Block:
         nodes, acts = self.nodes, len(self.plan.actions)
         rooms: dict[Table, int] = {
-            **cal.rooms(1 << max(10, (32 * nodes).bit_length()), nodes),
+            **cal.rooms(1 << max(10, ((8 if nodes < LARGE else 64) * nodes).bit_length()), nodes),
             **net.rooms(self.scenario),
             app.ACTIONS: acts + nodes,
             app.NODES: nodes,
             bar.WAVES: max(64, acts + nodes),
-            bar.NAMES: NAMES,
-            bar.LOGGED: 2 * NAMES,
+            bar.NAMES: names(nodes),
+            bar.LOGGED: 2 * names(nodes),
             **self.rooms(),
         }
         if self.counted:  # most that speak have one message on its way

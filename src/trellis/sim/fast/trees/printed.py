@@ -11,7 +11,7 @@ from trellis.sim.fast.trees import printed_acks as acks
 from trellis.sim.fast.trees import printed_records as kernel
 from trellis.sim.fast.trees import slabs, taken, vcube_printed
 from trellis.sim.fast.trees import views as vws
-from trellis.sim.fast.whole import NAMES, Whole
+from trellis.sim.fast.whole import Whole, names
 from trellis.words import Time
 
 
@@ -42,7 +42,7 @@ class Printed(Whole):
             acks.SAID_RC: (actors + 4) * nodes if self.joins else 1,
             kernel.WAITS: 1 << 14,
             kernel.SOME: 64,
-            taken.MASKS: NAMES if self.ordered else 1,
+            taken.MASKS: names(nodes) if self.ordered else 1,
             taken.TAKEN: nodes * self.words if self.ordered else 1,
         }
 

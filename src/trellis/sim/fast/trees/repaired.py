@@ -12,7 +12,7 @@ from trellis.sim.fast.memory import NONE, Block, Table, table
 from trellis.sim.fast.trees import slabs, taken, vcube
 from trellis.sim.fast.trees import vcube_records as kernel
 from trellis.sim.fast.trees import views as vws
-from trellis.sim.fast.whole import NAMES, Whole
+from trellis.sim.fast.whole import Whole, names
 from trellis.words import Message, MessageId, Time
 
 
@@ -54,7 +54,7 @@ class Repaired(Whole):
             kernel.ASKED: 1 << 12,
             kernel.PARCELS: 1 << 10,
             taken.TAKEN: nodes * self.words if self.masked else 1,
-            taken.MASKS: NAMES if self.masked else 1,
+            taken.MASKS: names(nodes) if self.masked else 1,
         }
 
     def growing_with(self, which: int) -> list[Table]:

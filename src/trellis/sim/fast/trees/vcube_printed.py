@@ -123,8 +123,8 @@ def look_ahead(m: Block) -> None:
                 if not what & 1:
                     total += m[known(m, p, max(column(m, w), 0))] + m[v + m[w + SOURCE]]
                 elif m[JOINS]:
-                    first = ack.block_of(me, vws.cluster(me, cal.peer_of(key)))
-                    total += m[v + first] + m[m[ack.AT_SAID_RC] + m[w + SLAB] * nodes + first]
+                    block = ack.block_of(me, vws.cluster(me, cal.peer_of(key)))
+                    total += m[v + block] + m[m[ack.AT_SAID_RC] + m[w + SLAB] * nodes + block]
     m[AHEAD], m[SUM] = after, total
 
 
