@@ -1,6 +1,6 @@
 """The compiled engine in rounds: vines beside their machines, and what only they have.
 
-`test_engines.py` has what all twins have in common: random scenarios, rules that are broken on purpose, refusals.
+`test_engines.py`, `test_broken_kernels.py` and `test_refusals.py` have what all twins have in common.
 """
 
 from __future__ import annotations

@@ -42,7 +42,7 @@ def push_actions(m: Block) -> bool:
     if not cal.has_room(m, after - k):
         return False
     while k < after:
-        cal.push(m, at, m[m[AT_ACTIONS] + k * ACTION + ACTOR], -1, k, 0, 0)
+        cal.push(m, at, m[m[AT_ACTIONS] + k * ACTION + ACTOR], -1, k)
         k += 1
     m[NEXT_ACTION] = k
     return True
@@ -81,4 +81,4 @@ def listen(m: Block, now: int, me: int, source: int) -> None:
         if m[m[AT_NODES] + source * NODE + OPENER] and m[n + THINK] >= 0:
             m[n + HEARD] += 1
             if m[n + HEARD] == m[OPENERS]:
-                cal.push(m, now + m[n + THINK], me, -2, m[ALL_ACTIONS] + me, 0, 0)
+                cal.push(m, now + m[n + THINK], me, -2, m[ALL_ACTIONS] + me)

@@ -12,19 +12,20 @@ from trellis.sim.fast.memory import NONE, Block, Table, base, counter, room
 
 WAVES = Table(14, 16)
 SOURCE, TOPIC, SEQ, KIND = 0, 1, 2, 3
-QUEUE = 4  # the next one of those that wait to be spread by their source
+FLYING = 4  # packets on their way
 FOLLOWS, BARRIER = 5, 6  # where its barrier begins among `names`, and how long it is
-MARK = 7
-FLYING = 8  # packets on their way
-OWN = 9  # from here on each kernel has fields of its own
+NEAR = 7  # a field of the kernel's own beside those that are looked at for each packet
+QUEUE = 8  # the next one of those that wait to be spread by their source
+MARK = 9
+OWN = 10  # from here on each kernel has fields of its own
 NAMES = Table(17, 1)  # barriers, one after the other
 LOGGED = Table(19, 2)  # messages that were delivered, in chains
 TOLD, THEN = 0, 1
 
 # Of what a node delivered on a topic, in the record of its place.
 UNSAID = 0  # messages that it will still ask to publish, or has waiting
-FIRST_LOGGED, LAST_LOGGED, LOGS = 1, 2, 3  # delivered since it last spoke, a chain
-NUMBERS = 4
+LOGGED_LAST, LOGS = 1, 2  # delivered since it last spoke, a chain from the last one on, and how many
+NUMBERS = 3
 
 PARTS = [WAVES, NAMES, LOGGED]
 AT_WAVES, AT_NAMES, AT_LOGGED = (base(part.number) for part in PARTS)
@@ -43,12 +44,24 @@ def new_wave(m: Block, me: int, topic: int, seq: int, kind: int) -> int:
     return wave
 
 
+@inlined
+def turned(m: Block, last: int) -> int:
+    """A chain, from its first one on: what is logged does not look at what was logged long ago."""
+    first, entry = NONE, last
+    while entry != NONE:
+        one = m[AT_LOGGED] + entry * LOG
+        first, entry, m[one + THEN] = entry, m[one + THEN], first
+    return first
+
+
 @compiled
 def follow(m: Block, d: int, wave: int) -> None:
     """The barrier: what its source delivered since it last spoke, but for what one of those followed. Forgets it."""
     w = m[AT_WAVES] + wave * WAVE
     m[STAMP] += 1
-    entry = m[d + FIRST_LOGGED]
+    last = m[d + LOGGED_LAST]
+    first = turned(m, last)
+    entry = first
     while entry != NONE:
         one = m[AT_LOGGED] + entry * LOG
         told = m[AT_WAVES] + m[one + TOLD] * WAVE
@@ -57,7 +70,7 @@ def follow(m: Block, d: int, wave: int) -> None:
         m[told + MARK] = m[STAMP]
         entry = m[one + THEN]
     m[w + FOLLOWS] = m[USED_NAMES]
-    entry = m[d + FIRST_LOGGED]
+    entry = first
     while entry != NONE:
         one = m[AT_LOGGED] + entry * LOG
         told = m[AT_WAVES] + m[one + TOLD] * WAVE
@@ -67,10 +80,10 @@ def follow(m: Block, d: int, wave: int) -> None:
             m[USED_NAMES] += 1
         entry = m[one + THEN]
     m[w + BARRIER] = m[USED_NAMES] - m[w + FOLLOWS]
-    if m[d + FIRST_LOGGED] != NONE:
-        m[m[AT_LOGGED] + m[d + LAST_LOGGED] * LOG + THEN] = m[FREE_LOG]
-        m[FREE_LOG] = m[d + FIRST_LOGGED]
-    m[d + FIRST_LOGGED], m[d + LAST_LOGGED], m[d + LOGS] = NONE, NONE, 0
+    if last != NONE:
+        m[m[AT_LOGGED] + last * LOG + THEN] = m[FREE_LOG]
+        m[FREE_LOG] = first
+    m[d + LOGGED_LAST], m[d + LOGS] = NONE, 0
 
 
 @inlined
@@ -84,10 +97,6 @@ def log(m: Block, d: int, wave: int) -> None:
         else:
             m[FREE_LOG] = m[m[AT_LOGGED] + entry * LOG + THEN]
         one = m[AT_LOGGED] + entry * LOG
-        m[one + TOLD], m[one + THEN] = wave, NONE
-        if m[d + FIRST_LOGGED] == NONE:
-            m[d + FIRST_LOGGED] = entry
-        else:
-            m[m[AT_LOGGED] + m[d + LAST_LOGGED] * LOG + THEN] = entry
-        m[d + LAST_LOGGED] = entry
+        m[one + TOLD], m[one + THEN] = wave, m[d + LOGGED_LAST]
+        m[d + LOGGED_LAST] = entry
         m[d + LOGS] += 1

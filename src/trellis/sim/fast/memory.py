@@ -19,7 +19,8 @@ Block = npt.NDArray[np.int64]
 
 NONE = -1  # no record
 TABLES = 40  # at most
-COUNTERS = 96
+COUNTERS = 112
+LINE = 8  # numbers of a line of the cache: each table begins with one
 HEADER = 2 * TABLES + COUNTERS
 
 
@@ -50,10 +51,17 @@ def block(tables: Mapping[Table, int]) -> Block:
     header = np.zeros(HEADER, np.int64)
     for table, records in tables.items():
         header[base(table.number)], header[room(table.number)] = at, records
-        at += records * table.width
-    found = np.zeros(at, np.int64)
+        at += -(-records * table.width // LINE) * LINE
+    found = aligned(at)
     found[:HEADER] = header
     return found
+
+
+def aligned(size: int) -> Block:
+    """So many zeros from where a line of the cache begins."""
+    found = np.zeros(size + LINE, np.int64)
+    start = -found.ctypes.data // found.itemsize % LINE
+    return found[start : start + size]
 
 
 def table(block: Block, which: Table) -> Block:

@@ -60,7 +60,7 @@ def rooms(waves: int, nodes: int, topics: int, slabs: int) -> dict[Table, int]:
     return {
         CELLS: slabs * nodes,
         MESSAGES: waves,
-        DELAYS: 1 << 10,
+        DELAYS: 1 << 13,
         SENDERS: nodes,
         MEMBERS: nodes * topics,
         SENT: KINDS,
@@ -182,6 +182,13 @@ def message(m: Block, wave: int) -> int:
 def cells(m: Block, r: int) -> int:
     """Where those of a message begin."""
     return m[AT_CELLS] + (m[r + SLAB] - 1) * m[net.NODES]
+
+
+@inlined
+def glance(m: Block, id: int, node: int) -> int:
+    """What is remembered of a message at a node, to have it at hand when it comes."""
+    r = message(m, id)
+    return m[cells(m, r) + node] if m[r + SLAB] else 0
 
 
 @compiled

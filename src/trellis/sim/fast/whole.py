@@ -23,6 +23,13 @@ from trellis.sim.tally import Sums, Tally
 from trellis.trace.table import Trace
 from trellis.words import Time, Topic
 
+LARGE = 1 << 11  # nodes from which on giving more room later takes longer than having it from the start
+
+
+def names(nodes: int) -> int:
+    """Room for what messages follow."""
+    return 1 << max(15, (32 * nodes).bit_length())
+
 
 class Whole(Driver):
     """One run. Subclasses know their kernel and its tables."""
@@ -56,7 +63,7 @@ class Whole(Driver):
         return set()
 
     def growing_with(self, which: int) -> list[Table]:
-        """Tables that always have as much room as this one."""
+        """Tables that get more room together with this one."""
         return []
 
     def count_unsaid(self) -> Block:
@@ -72,13 +79,13 @@ class Whole(Driver):
     def begin(self) -> Block:
         nodes, acts = self.nodes, len(self.plan.actions)
         rooms: dict[Table, int] = {
-            **cal.rooms(1 << max(10, (8 * nodes).bit_length()), nodes),
+            **cal.rooms(1 << max(10, ((8 if nodes < LARGE else 64) * nodes).bit_length()), nodes),
             **net.rooms(self.scenario),
             app.ACTIONS: acts + nodes,
             app.NODES: nodes,
             bar.WAVES: max(64, acts + nodes),
-            bar.NAMES: 1 << 16,
-            bar.LOGGED: 1 << 16,
+            bar.NAMES: names(nodes),
+            bar.LOGGED: 2 * names(nodes),
             **self.rooms(),
         }
         if self.counted:  # most that speak have one message on its way
@@ -128,7 +135,7 @@ class Whole(Driver):
 
     @property
     def quiet(self) -> bool:
-        return not self.block[cal.TIMES]
+        return bool(cal.is_empty(self.block))
 
     def grow(self) -> None:
         which = int(self.block[app.LACKING])
@@ -142,7 +149,9 @@ class Whole(Driver):
             short = [part for part in self.tables if part.number == which] + self.growing_with(which)
             if which == bar.IN_WAVES and self.counted:
                 short.append(tal.MESSAGES)
-            self.block = roomier(self.block, self.tables, {part: 2 * int(self.block[room(which)]) for part in short})
+            self.block = roomier(
+                self.block, self.tables, {part: 2 * int(self.block[room(part.number)]) for part in short}
+            )
 
     def trace(self) -> Trace:
         waves = table(self.block, bar.WAVES)[: self.block[bar.USED_WAVES], : bar.KIND]

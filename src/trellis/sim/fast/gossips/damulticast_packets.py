@@ -59,9 +59,9 @@ def send(m: Block, rows: Block, me: int, to: int, kind: int, after: int) -> None
         return
     arrival = net.arrives(m, net.leaves(m, now, me), me, to)
     if kind == GOSSIP:
-        cal.push(m, arrival, to, me, (after << KIND_BITS) | kind, 0, 0)
+        cal.push(m, arrival, to, me, (after << KIND_BITS) | kind)
     else:
-        cal.push(m, arrival, to, me, (m[WRITTEN] << KIND_BITS) | kind, 0, 0)
+        cal.push(m, arrival, to, me, (m[WRITTEN] << KIND_BITS) | kind)
         m[WRITTEN] += after - p
 
 

@@ -56,6 +56,8 @@ TABLE, FANOUTS, SUPERTABLE, CHANCE, CHANNEL = (counter(n) for n in range(42, 47)
 BEGINS = counter(47)  # where a message begins: in the group of its topic, in that of all, or in one of so many
 BY_TOPIC, WITH_ALL = 0, 1
 ELEVEN = np.uint64(11)
+GROUP_BITS, LEVEL_BITS = 26, 6  # of what an entry of the calendar is about; the message has the others
+GROUPS_MAX, LEVELS_MAX = (1 << GROUP_BITS) - 1, (1 << LEVEL_BITS) - 1
 
 
 @compiled
@@ -87,8 +89,8 @@ def lacking(m: Block, rows: Block, key: int) -> int:
             return slabs.IN_ACKS
         group = first_group(m, m[m[app.AT_ACTIONS] + m[e + cal.WHAT] * app.ACTION + app.ABOUT], me)
     else:
-        group = m[e + cal.HEAD]
-        if m[bits(m, m[e + cal.WHAT], me)] & (2 << m[e + cal.TAIL]):
+        wave, group, level = unpacked(m[e + cal.WHAT])
+        if m[bits(m, wave, me)] & (2 << level):
             group = NONE
     sent = 1 if group == NONE else 1 + told_at_most(m, group)
     if not cal.has_room(m, sent):
@@ -96,6 +98,12 @@ def lacking(m: Block, rows: Block, key: int) -> int:
     if not out.has_room(rows, sent + 4):
         return app.IN_ROWS
     return NONE
+
+
+@inlined
+def unpacked(what: int) -> tuple[int, int, int]:
+    """What an entry of the calendar is about: the message, the group, and how far above the first one that is."""
+    return what >> (GROUP_BITS + LEVEL_BITS), (what >> LEVEL_BITS) & GROUPS_MAX, what & LEVELS_MAX
 
 
 @inlined
@@ -135,7 +143,7 @@ def step(m: Block, rows: Block, key: int) -> None:
     if j < 0:
         wave = say(m, rows, now, me, m[m[app.AT_ACTIONS] + m[e + cal.WHAT] * app.ACTION + app.ABOUT])
     else:
-        wave, group, level = m[e + cal.WHAT], m[e + cal.HEAD], m[e + cal.TAIL]
+        wave, group, level = unpacked(m[e + cal.WHAT])
         m[m[bar.AT_WAVES] + wave * bar.WAVE + FLYING] -= 1
         out.write(rows, now, 0, out.RECEIVE, me, wave, GOSSIP, j, 1, 0)
         pass_on(m, rows, now, me, wave, group, level)
@@ -275,7 +283,7 @@ def send(m: Block, rows: Block, now: int, me: int, to: int, wave: int, group: in
     departure = net.leaves(m, now, me)
     arrival = net.arrives(m, departure, me, to)
     out.write(rows, now, departure - now, out.SEND, me, wave, GOSSIP, to, 1, 0)
-    cal.push(m, arrival, to, me, wave, group, level)
+    cal.push(m, arrival, to, me, (((wave << GROUP_BITS) | group) << LEVEL_BITS) | level)
     m[m[bar.AT_WAVES] + wave * bar.WAVE + FLYING] += 1
 
 

@@ -77,7 +77,8 @@ class Gossiping(Whole):
         }
 
     def begin_places(self, m: Block) -> None:
-        m[slabs.FREE_SLAB], m[kernel.BEGINS] = NONE, self.begins()
+        m[kernel.BEGINS] = self.begins()
+        slabs.begin(m, self.nodes, False)
         lucks = (draw.TABLE, draw.FANOUT, draw.SUPERTABLE, self.elects, draw.CHANNEL)
         for at, purpose in enumerate(lucks, kernel.TABLE):
             m[at] = signed(draw.draw(self.scenario.seed, purpose))

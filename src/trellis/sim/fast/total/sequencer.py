@@ -139,7 +139,7 @@ def step(m: Block, rows: Block, key: int) -> None:
 def send(m: Block, rows: Block, now: int, me: int, to: int, asked: int, kind: int) -> None:
     arrival = sites.arrives(m, now, me, to)
     out.write(rows, now, 0, out.SEND, me, m[question(m, asked) + OF], kind, to, 0, 0)
-    cal.push(m, arrival, to, me, (asked << KIND_BITS) | kind, 0, 0)
+    cal.push(m, arrival, to, me, (asked << KIND_BITS) | kind)
     u = m[AT_USES] + kind * USE
     if m[u + TIMES] == 0:
         m[u + SINCE] = m[POSTED]
@@ -255,7 +255,7 @@ def speak_again(m: Block, now: int, me: int, c: int) -> None:
     said = m[c + FIRST_UNSAID]
     if said != NONE:
         m[c + FIRST_UNSAID] = m[message(m, said) + NEXT]
-        cal.push(m, now, me, -2, said, 0, 0)
+        cal.push(m, now, me, -2, said)
 
 
 # Desks

@@ -140,7 +140,7 @@ class Sequencing(Driver):
 
     @property
     def quiet(self) -> bool:
-        return not self.block[cal.TIMES]
+        return bool(cal.is_empty(self.block))
 
     def found(self) -> Sequenced:
         m = self.block

@@ -67,5 +67,5 @@ def waits(m: Block, now: int, me: int, what: int) -> bool:
         return False
     s = m[AT_STATIONS] + me * STATION
     m[s + BUSY] = max(m[s + BUSY], now) + m[SERVICE]
-    cal.push(m, m[s + BUSY], me, -1, what, 0, 0)
+    cal.push(m, m[s + BUSY], me, -1, what)
     return True

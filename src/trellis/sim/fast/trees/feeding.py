@@ -48,7 +48,7 @@ class Feeding(Whole):
 
     def begin_places(self, m: Block) -> None:
         places, said = table(m, kernel.PLACES), kernel.SAID
-        chains = [kernel.FIRST_EARLY, kernel.LAST_EARLY, said + bar.FIRST_LOGGED, said + bar.LAST_LOGGED]
+        chains = [kernel.FIRST_EARLY, kernel.LAST_EARLY, said + bar.LOGGED_LAST]
         places[:, chains] = NONE
         if self.scenario.stack.ordering == "causal":
             places[:, said + bar.UNSAID] = self.unsaid.ravel()

@@ -7,10 +7,11 @@ import numpy as np
 from trellis.events import Publish, Subscribe
 from trellis.sim.fast import barriers as bar
 from trellis.sim.fast.memory import NONE, Block, Table, table
-from trellis.sim.fast.trees import slabs
-from trellis.sim.fast.trees import vcube_printed as kernel
+from trellis.sim.fast.trees import printed_acks as acks
+from trellis.sim.fast.trees import printed_records as kernel
+from trellis.sim.fast.trees import slabs, taken, vcube_printed
 from trellis.sim.fast.trees import views as vws
-from trellis.sim.fast.whole import Whole
+from trellis.sim.fast.whole import Whole, names
 from trellis.words import Time
 
 
@@ -21,7 +22,7 @@ class Printed(Whole):
     counts = True
 
     def go_on(self, end: Time, due: int) -> int:
-        return kernel.go_on(self.block, self.rows, end, due)
+        return vcube_printed.go_on(self.block, self.rows, end, due)
 
     def rooms(self) -> dict[Table, int]:
         nodes, places = self.nodes, self.nodes * len(self.topics)
@@ -30,36 +31,38 @@ class Printed(Whole):
         self.fixed = all(isinstance(action.event, Publish) for action in self.plan.actions)
         self.speakers = max(1, int((self.unsaid > 0).sum(axis=1).max(initial=0)))
         self.views = vws.views(nodes)
-        self.taken = Table(kernel.IN_TAKEN, (nodes >> kernel.BITS) + 1)
+        self.ordered = self.scenario.stack.ordering == "causal"
+        self.words = taken.words(len(self.plan.actions) + nodes)  # each action is one wave at most, and so is a reply
         return {
             vws.HOLDERS: places,
-            self.views: vws.STANDING + len(self.standing) + 1,
+            self.views: vws.STANDING + len(self.standing) + (1 if self.fixed else min(places, 1 << 12)),
             kernel.PLACES: places,
             kernel.KNOWN: 1 if self.fixed else places * self.speakers,
-            slabs.ACKS: (actors + 4) * nodes,  # each has about one wave on its way
-            kernel.GATHERED: (actors + 4) * nodes if self.joins else 1,
-            kernel.MEMBERS: 1 << 14,
+            slabs.ACKS: (actors + 4) * slabs.words(nodes, not self.joins),  # each has about one wave on its way
+            acks.SAID_RC: (actors + 4) * nodes if self.joins else 1,
             kernel.WAITS: 1 << 14,
             kernel.SOME: 64,
-            self.taken: max(64, len(self.plan.actions) + nodes),
+            taken.MASKS: names(nodes) if self.ordered else 1,
+            taken.TAKEN: nodes * self.words if self.ordered else 1,
         }
 
     def growing_with(self, which: int) -> list[Table]:
-        if which == bar.IN_WAVES:
-            return [self.taken]
-        return [kernel.GATHERED] if which == slabs.IN_ACKS and self.joins else []
+        if which == slabs.IN_ACKS:
+            return [acks.SAID_RC] if self.joins else []
+        return [taken.MASKS] if which == bar.IN_NAMES and self.ordered else []
 
     def begin_places(self, m: Block) -> None:
         """Those who subscribe from before the run, unless they announce themselves: each topic has one view for all."""
         vws.begin(m, self.views, self.nodes)
-        m[kernel.ORDERED] = self.scenario.stack.ordering == "causal"
-        m[kernel.SPEAKERS], m[kernel.TAKEN] = self.speakers, self.taken.width
+        m[kernel.ORDERED], m[kernel.SPEAKERS], m[taken.WORDS] = self.ordered, self.speakers, self.words
         m[kernel.JOINS], m[kernel.FIXED] = self.joins, self.fixed
-        m[[slabs.FREE_SLAB, kernel.FREE_MEMBER, kernel.FREE_WAIT]] = NONE
+        m[kernel.FREE_WAIT] = NONE
+        slabs.begin(m, self.nodes, not self.joins)
         places = table(m, kernel.PLACES)
         said = kernel.SAID
         chains = [kernel.FIRST_QUEUED, kernel.LAST_QUEUED, kernel.FIRST_WAITING, kernel.LAST_WAITING]
-        places[:, [*chains, said + bar.FIRST_LOGGED, said + bar.LAST_LOGGED, kernel.COLUMN]] = NONE
+        places[:, [*chains, said + bar.LOGGED_LAST]] = NONE
+        places[:, [kernel.COLUMN, kernel.JOINED]] = NONE
         places[:, said + bar.UNSAID] = self.unsaid.ravel()
         for code in range(len(self.topics)):
             speak = np.flatnonzero(self.unsaid[code])

@@ -9,10 +9,10 @@ from trellis.events import Publish
 from trellis.protocols.parts.portions import weight
 from trellis.sim.fast import barriers as bar
 from trellis.sim.fast.memory import NONE, Block, Table, table
-from trellis.sim.fast.trees import slabs, vcube
+from trellis.sim.fast.trees import slabs, taken, vcube
 from trellis.sim.fast.trees import vcube_records as kernel
 from trellis.sim.fast.trees import views as vws
-from trellis.sim.fast.whole import Whole
+from trellis.sim.fast.whole import Whole, names
 from trellis.words import Message, MessageId, Time
 
 
@@ -31,6 +31,8 @@ class Repaired(Whole):
         self.moves = any(not isinstance(action.event, Publish) for action in self.plan.actions)
         self.speakers = max(1, int((self.unsaid > 0).sum(axis=1).max(initial=0)))
         numbers = places * self.speakers
+        self.masked = self.ordered and not self.moves
+        self.words = taken.words(len(self.plan.actions) + nodes)  # each action is one wave at most, and so is a reply
         self.views = vws.views(nodes)
         if self.moves:  # newcomers, behind how many there are
             self.views = Table(self.views.number, self.views.width + 1 + nodes)
@@ -42,14 +44,21 @@ class Repaired(Whole):
             kernel.KNOWN: numbers if self.ordered or self.moves else 1,
             kernel.HAD: numbers if self.moves else 1,
             kernel.SEEN: numbers if self.moves else 1,
-            slabs.ACKS: (int((self.unsaid > 0).sum()) + 4) * nodes,  # each has about one wave on its way
+            # each has about one wave on its way
+            slabs.ACKS: (int((self.unsaid > 0).sum()) + 4) * slabs.words(nodes, not self.moves),
             kernel.WAITS: 1 << 10,
             kernel.IDS: len(self.topics),
             kernel.VECTORS: 16 * self.speakers,
             kernel.SAYINGS: 1 << 10,
             kernel.PENDINGS: 1 << 10,
             kernel.ASKED: 1 << 12,
+            kernel.PARCELS: 1 << 10,
+            taken.TAKEN: nodes * self.words if self.masked else 1,
+            taken.MASKS: names(nodes) if self.masked else 1,
         }
+
+    def growing_with(self, which: int) -> list[Table]:
+        return [taken.MASKS] if which == bar.IN_NAMES and self.masked else []
 
     def begin_places(self, m: Block) -> None:
         """Those who subscribe from before the run, unless they announce themselves: each topic has one view for all."""
@@ -57,13 +66,16 @@ class Repaired(Whole):
         options = protocols.OVERLAYS["vcube"].options | self.scenario.stack.options()
         m[kernel.WINDOW], m[kernel.BATCH] = options["window"], options["batch"]
         m[kernel.ORDERED], m[kernel.SPEAKERS], m[kernel.MOVES] = self.ordered, self.speakers, self.moves
+        m[kernel.MASKED], m[taken.WORDS] = self.masked, self.words
         free = [kernel.FREE_WAIT, kernel.FREE_VECTOR, kernel.FREE_SAYING, kernel.FREE_PENDING, kernel.FREE_ASKED]
-        m[[slabs.FREE_SLAB, *free]] = NONE
+        free.append(kernel.FREE_PARCEL)
+        m[free] = NONE
+        slabs.begin(m, self.nodes, not self.moves)
         places = table(m, kernel.PLACES)
         m[kernel.USED_HOLDERS] = len(places)
         places[:, kernel.VIEW] = np.arange(len(places))
         chains = [kernel.LAST_SAID, kernel.FIRST_QUEUED, kernel.FIRST_UNSETTLED]
-        places[:, [*chains, kernel.SAID + bar.FIRST_LOGGED, kernel.SAID + bar.LAST_LOGGED]] = NONE
+        places[:, [*chains, kernel.SAID + bar.LOGGED_LAST]] = NONE
         if self.ordered:
             places[:, kernel.SAID + bar.UNSAID] = self.unsaid.ravel()
         for code, topic in enumerate(self.topics):

@@ -134,7 +134,7 @@ def send(m: Block, rows: Block, now: int, me: int, to: int, wave: int, kind: int
     arrival = net.arrives(m, departure, me, to)
     tal.tell(m, rows, now, departure - now, out.SEND, me, wave, kind, to, 1 if kind <= PUB else 0, 0)
     m[m[bar.AT_WAVES] + wave * bar.WAVE + bar.FLYING] += 1
-    cal.push(m, arrival, to, me, (wave << KIND_BITS) | kind, 0, 0)
+    cal.push(m, arrival, to, me, (wave << KIND_BITS) | kind)
 
 
 # The ordering (layers.py)

@@ -56,11 +56,9 @@ from trellis.sim.fast.trees.vcube_records import (
 @compiled
 def upon_ack_of_all(m: Block, rows: Block, now: int, me: int, p: int, wave: int) -> None:
     """The answer to that. The height of a subtree follows from who asked."""
-    a = m[slabs.AT_ACKS] + m[m[AT_WAVES] + wave * WAVE + SLAB] * m[net.NODES] + me
-    m[a] -= 1
-    if m[a] & slabs.SOME_ACKS:
+    asker = slabs.asker_of_all(m, m[m[AT_WAVES] + wave * WAVE + SLAB], me) - 1
+    if asker < NONE:
         return
-    asker = (m[a] >> slabs.FEW) - 1
     if asker == NONE:
         pub.upon_pub_returned(m, rows, now, me, p, wave, 1)
         pub.pump(m, rows, now, me, p)

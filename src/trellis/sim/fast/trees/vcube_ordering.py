@@ -14,6 +14,7 @@ from trellis.sim.fast.barriers import AT_NAMES, AT_WAVES, BARRIER, FOLLOWS, QUEU
 from trellis.sim.fast.jit import compiled, inlined
 from trellis.sim.fast.memory import NONE, Block
 from trellis.sim.fast.trees import vcube_publishing as pub
+from trellis.sim.fast.trees.taken import is_all, mask, masked, take, was_taken
 from trellis.sim.fast.trees.vcube_records import (
     AT_IDS,
     AT_WAITS,
@@ -23,6 +24,7 @@ from trellis.sim.fast.trees.vcube_records import (
     HALF,
     LAST_UNSPREAD,
     LOW,
+    MASKED,
     MESSAGE,
     MISSING,
     MOVES,
@@ -44,6 +46,9 @@ def stamp_and_spread(m: Block, rows: Block, now: int, me: int, p: int, wave: int
     """Stamp a message of mine, deliver it here and hand it down."""
     w = m[AT_WAVES] + wave * WAVE
     bar.follow(m, p + SAID, wave)
+    if m[MASKED]:
+        sort_names(m, w)
+        mask(m, wave)
     m[w + WEIGHT] += m[m[AT_IDS] + m[w + TOPIC]] * (1 + m[w + BARRIER])
     tal.tell(m, rows, now, 0, out.SPREAD, me, wave, 0, -1, 0, m[w + BARRIER])
     m[p + SAID + bar.UNSAID] -= 1
@@ -68,6 +73,8 @@ def deliver_and_remember(m: Block, rows: Block, now: int, me: int, p: int, wave:
         of = known(m, p, m[w + FROM])
         if m[w + SEQ] > m[of] & LOW:
             m[of] = (m[of] >> HALF << HALF) | m[w + SEQ]
+    if m[MASKED]:
+        take(m, me, wave)
     if m[p + WANTED]:
         tal.tell(m, rows, now, 0, out.DELIVER, me, wave, 0, -1, 0, 0)
         app.listen(m, now, me, m[w + SOURCE])
@@ -114,6 +121,8 @@ def deliver_ready(m: Block, rows: Block, now: int, me: int, p: int, free: int) -
 def missing(m: Block, p: int, me: int, wave: int) -> int:
     """CHECKCB: the first predecessor, by source and number, that I have not delivered. What I published I delivered."""
     w, found, source, seq = m[AT_WAVES] + wave * WAVE, NONE, 0, 0
+    if m[MASKED]:
+        return first_not_taken(m, me, w)
     for k in range(m[AT_NAMES] + m[w + FOLLOWS], m[AT_NAMES] + m[w + FOLLOWS] + m[w + BARRIER]):
         d = m[AT_WAVES] + m[k] * WAVE
         if m[d + SOURCE] == me or m[known(m, p, m[d + FROM])] & LOW >= m[d + SEQ]:
@@ -121,6 +130,30 @@ def missing(m: Block, p: int, me: int, wave: int) -> int:
         if found == NONE or m[d + SOURCE] < source or (m[d + SOURCE] == source and m[d + SEQ] < seq):
             found, source, seq = m[k], m[d + SOURCE], m[d + SEQ]
     return found
+
+
+@inlined
+def first_not_taken(m: Block, me: int, w: int) -> int:
+    """The same where nobody comes or goes, and names stand by source: a source's messages are delivered in turn."""
+    if is_all(m, w, masked(m, me, w, 0)):
+        return NONE
+    k = m[AT_NAMES] + m[w + FOLLOWS]
+    while was_taken(m, me, m[k]):
+        k += 1
+    return m[k]
+
+
+@compiled
+def sort_names(m: Block, w: int) -> None:
+    """What a message follows, by source; of each there is one."""
+    first = m[AT_NAMES] + m[w + FOLLOWS]
+    for k in range(first + 1, first + m[w + BARRIER]):
+        name, at = m[k], k
+        source = m[m[AT_WAVES] + name * WAVE + SOURCE]
+        while at > first and m[m[AT_WAVES] + m[at - 1] * WAVE + SOURCE] > source:
+            m[at] = m[at - 1]
+            at -= 1
+        m[at] = name
 
 
 @inlined

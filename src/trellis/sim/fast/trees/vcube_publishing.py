@@ -80,8 +80,8 @@ def upon_pub_returned(m: Block, rows: Block, now: int, me: int, p: int, wave: in
     there are others, is never settled.
     """
     m[p + OUTSTANDING] -= 1
-    top = vws.row_of(m, m[p + VIEW]) + m[net.NODES]
-    if not served and m[top + 1] > m[top + (1 << m[vws.DIMENSION]) + me]:
+    v, nodes = vws.row_of(m, m[p + VIEW]), m[net.NODES]
+    if not served and m[v + nodes] > vws.subscribes(m, v, nodes, me):
         return
     m[p + UNSETTLED] += 1
     m[m[AT_WAVES] + wave * WAVE + RETURNED] = 1

@@ -7,15 +7,17 @@ from trellis.sim.fast import calendar as cal
 from trellis.sim.fast import lines as out
 from trellis.sim.fast import network as net
 from trellis.sim.fast import tally as tal
-from trellis.sim.fast.barriers import AT_WAVES, FLYING, OWN, WAVE
+from trellis.sim.fast.barriers import AT_WAVES, FLYING, NEAR, OWN, WAVE
 from trellis.sim.fast.jit import compiled, inlined
 from trellis.sim.fast.memory import NONE, Block, Table, base, counter, room
 from trellis.sim.fast.trees import views as vws
 
 PACKETS = ["", "SUB", "CUT", "UNS", "PUB", "ACK", "GONE"]
 SUB, CUT, UNS, PUB, ACK, REFUSE = range(1, len(PACKETS))
-KIND_BITS, HEIGHT_BITS = 3, 5  # of what an entry of the calendar is about; the wave has the others
+KIND_BITS, HEIGHT_BITS = 3, 5  # of what an entry of the calendar is about; then the wave, and a parcel plus one
 KINDS, HEIGHTS = (1 << KIND_BITS) - 1, (1 << HEIGHT_BITS) - 1
+WAVE_SHIFT, WAVE_BITS = KIND_BITS + HEIGHT_BITS, 28
+WAVES_MAX, PARCEL_SHIFT = (1 << WAVE_BITS) - 1, WAVE_SHIFT + WAVE_BITS
 RANK_BITS = 2  # of what somebody says of itself; the version has the others
 RANKS = (1 << RANK_BITS) - 1
 
@@ -39,11 +41,11 @@ SAID = 17  # what a barrier is made of (barriers.py)
 EARLY = Table(28, 3)  # per place: messages of others that came while I was joining: how many, and a chain
 CAME, FIRST_CAME, LAST_CAME = 0, 1, 2
 COUNT = OWN  # of a wave: messages, from this one on
-SLAB = OWN + 1
-RETURNED = OWN + 2
-WEIGHT = OWN + 3  # of a message: bytes on a wire
-FROM = OWN + 4  # the column of its source
-TOLD = OWN + 5  # the vector of an UNS
+SLAB = NEAR
+RETURNED = OWN + 1
+WEIGHT = OWN + 2  # of a message: bytes on a wire
+FROM = OWN + 3  # the column of its source
+TOLD = OWN + 4  # the vector of an UNS
 KNOWN = Table(13, 1)  # per place, and node that publishes on its topic: the last number delivered, and what is parked
 HALF = 32  # bits; the entry that was parked last stands above them, plus one
 LOW = (1 << HALF) - 1
@@ -59,19 +61,23 @@ PENDINGS = Table(26, 11)  # waves that somebody passed on, and that have not com
 NEXT, ASKER, HEIGHT, BY, AWAITING, SERVED, FIRST_ASKED, VECTOR, FIRST_SAYING, LAST_SAYING, ANSWERED = range(11)
 ASKED = Table(27, 3)  # whom it asked, in chains
 WHOM, OPEN, THEN = 0, 1, 2  # node and height, or -1; whether it has not answered
+PARCELS = Table(29, 2)  # what an answer brings, if it brings anything: a vector, and a chain or a single word
+BRINGS, SAYS_TOO = 0, 1
 
-PARTS = [PLACES, EARLY, KNOWN, HAD, SEEN, WAITS, IDS, VECTORS, SAYINGS, PENDINGS, ASKED]
+PARTS = [PLACES, EARLY, KNOWN, HAD, SEEN, WAITS, IDS, VECTORS, SAYINGS, PENDINGS, ASKED, PARCELS]
 AT_PLACES, AT_EARLY, AT_KNOWN, AT_HAD, AT_SEEN, AT_WAITS, AT_IDS = (base(part.number) for part in PARTS[:7])
-AT_VECTORS, AT_SAYINGS, AT_PENDINGS, AT_ASKED = (base(part.number) for part in PARTS[7:])
-PLACE, WAIT, SAYING, PENDING, ASK = (part.width for part in (PLACES, WAITS, SAYINGS, PENDINGS, ASKED))
-ROOM_WAITS, ROOM_VECTORS, ROOM_SAYINGS, ROOM_PENDINGS, ROOM_ASKED, ROOM_HOLDERS = (
-    room(part.number) for part in (WAITS, VECTORS, SAYINGS, PENDINGS, ASKED, vws.HOLDERS)
+AT_VECTORS, AT_SAYINGS, AT_PENDINGS, AT_ASKED, AT_PARCELS = (base(part.number) for part in PARTS[7:])
+PLACE, WAIT, SAYING, PENDING, ASK, PARCEL = (part.width for part in (PLACES, WAITS, SAYINGS, PENDINGS, ASKED, PARCELS))
+ROOM_WAITS, ROOM_VECTORS, ROOM_SAYINGS, ROOM_PENDINGS, ROOM_ASKED, ROOM_HOLDERS, ROOM_PARCELS = (
+    room(part.number) for part in (WAITS, VECTORS, SAYINGS, PENDINGS, ASKED, vws.HOLDERS, PARCELS)
 )
-IN_WAITS, IN_VECTORS, IN_SAYINGS, IN_PENDINGS, IN_ASKED, IN_HOLDERS, IN_VIEWS = 18, 16, 25, 26, 27, 8, 9
+IN_WAITS, IN_VECTORS, IN_SAYINGS, IN_PENDINGS, IN_ASKED, IN_HOLDERS, IN_VIEWS, IN_PARCELS = 18, 16, 25, 26, 27, 8, 9, 29
 ORDERED, SPEAKERS, WINDOW, BATCH = (counter(n) for n in (20, 23, 37, 38))
 MOVES = counter(34)  # whether anybody ever joins or leaves
+MASKED = counter(97)  # whether what was delivered is kept as bits: in causal order, where nobody joins or leaves
 CROWD = counter(46)  # the most newcomers that anybody ever knew
 USED_HOLDERS = counter(45)
+USED_PARCELS, FREE_PARCEL = counter(47), counter(93)
 USED_WAITS, USED_VECTORS, USED_SAYINGS, USED_PENDINGS, USED_ASKED = (counter(n) for n in (28, 39, 26, 41, 43))
 FREE_WAIT, FREE_VECTOR, FREE_SAYING, FREE_PENDING, FREE_ASKED = (counter(n) for n in (32, 40, 31, 42, 44))
 
@@ -143,4 +149,21 @@ def send(
     w = m[AT_WAVES] + wave * WAVE
     tal.tell(m, rows, now, departure - now, out.SEND, me, wave, kind, to, m[w + COUNT] if kind == PUB else 0, 0)
     m[w + FLYING] += 1
-    cal.push(m, arrival, to, me, (((wave << HEIGHT_BITS) | height) << KIND_BITS) | kind, head, tail)
+    parcel = NONE
+    if head != NONE or tail:
+        parcel = take(m, USED_PARCELS, FREE_PARCEL, AT_PARCELS, PARCEL, BRINGS)
+        m[m[AT_PARCELS] + parcel * PARCEL + BRINGS], m[m[AT_PARCELS] + parcel * PARCEL + SAYS_TOO] = head, tail
+    what = ((parcel + 1) << PARCEL_SHIFT) | (wave << WAVE_SHIFT) | (height << KIND_BITS) | kind
+    cal.push(m, arrival, to, me, what)
+
+
+@inlined
+def opened(m: Block, parcel: int) -> tuple[int, int]:
+    """What an answer brings, read once."""
+    if parcel == NONE:
+        return NONE, 0
+    one = m[AT_PARCELS] + parcel * PARCEL
+    head, tail = m[one + BRINGS], m[one + SAYS_TOO]
+    m[one + BRINGS] = m[FREE_PARCEL]
+    m[FREE_PARCEL] = parcel
+    return head, tail

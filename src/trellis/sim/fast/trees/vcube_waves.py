@@ -97,7 +97,7 @@ def launch_to_all(m: Block, rows: Block, now: int, me: int, p: int, wave: int, a
     if count:
         if m[w + SLAB] == NONE:
             m[w + SLAB] = slabs.new_slab(m)
-        m[m[slabs.AT_ACKS] + m[w + SLAB] * m[net.NODES] + me] = count | ((asker + 1) << slabs.FEW)
+        slabs.await_acks(m, m[w + SLAB], me, asker, count)
     return count > 0
 
 

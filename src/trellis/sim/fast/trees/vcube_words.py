@@ -68,7 +68,7 @@ def merge_knows(m: Block, p: int, vector: int) -> int:
 @inlined
 def crowd(m: Block, v: int) -> int:
     """Where a row says how many newcomers there are; then they follow, ascending."""
-    return v + m[net.NODES] + (2 << m[vws.DIMENSION])
+    return v + m[vws.BARE]
 
 
 @compiled
