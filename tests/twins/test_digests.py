@@ -72,7 +72,7 @@ LAYERED = {  # the first digits
     ("gossip-multicast", "unordered", 5): "70adb4f3a7494ef6",
     ("gossip-hierarchical", "unordered", 0): "b4f844ab8238dea1",
     ("gossip-hierarchical", "unordered", 5): "cbcec4509d6a7a28",
-    ("vitis", "unordered", 0): "c95c72dbc091fde4",
+    ("vitis", "unordered", 0): "d0c561e6ef53080a",
     ("vitis", "unordered", 1): "218a721f328f8a90",
     ("rendezvous", "unordered", 0): "28c4af6f4b3cfc3e",
     ("rendezvous", "unordered", 1): "bd12e906ca02264b",
