@@ -252,6 +252,7 @@ EXPERIMENT = Experiment(
             lambda rows: changed(rows, overhead, RVR, min, 0, DURING),
             "x",
             "at most",
+            why="it hardly moves: paths of those who left count for some rounds more, in which those of who came grow",
         ),
         Claim(
             "Vitis, as it is: highest overhead within 30 s of the crowd, over that before (increases slightly)",

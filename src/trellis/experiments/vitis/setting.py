@@ -84,7 +84,8 @@ SMALLER = (
 BY_CHANCE = (
     "at quick one in ten of any nodes takes a topic, in the paper one in a hundred: of some 20 links, two lead to "
     "others of a topic by chance, so Vitis without friends has half the overhead of RVR already; and RVR's routes are "
-    "shorter"
+    "shorter. With 10,000 nodes and random subscriptions a node's twelve best friends share four of its 50 topics, so "
+    "the hundred nodes of a topic fall into some 44 clusters, each with a relay path of its own over few shortcuts"
 )
 
 
