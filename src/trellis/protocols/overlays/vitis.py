@@ -53,6 +53,7 @@ class Routed(Vine):
         self.hops_for = -1
         self.asked_for = (-1, -1)
         self.asking: dict[NodeId, Asks] = {}
+        self.asked: dict[Topic, NodeId] = {}  # the same by topic
 
     # Neighbours
 
@@ -117,6 +118,7 @@ class Routed(Vine):
             wanted = [(topic, self.me) for topic in self.taken if topic in carried or self.is_gateway(topic)]
             wanted += [(topic, self.relays.gateway_below(topic)) for topic in carried if topic not in self.taken]
             before, self.asking = self.asking, asks_by_hop(wanted, {topic: self.hop(topic) for topic, _ in wanted})
+            self.asked = {topic: hop for hop, asks in self.asking.items() for topic, _ in asks}
             self.part_from_hops(before)
         return self.asking
 
@@ -137,12 +139,17 @@ class Routed(Vine):
         return bool(self.relays.next_to_me(topic, self.round))
 
     def path(self, topic: Topic) -> list[NodeId]:
-        """The next nodes of a relay path, up and down, if I am on one."""
+        """The next nodes of a relay path, up and down, if I am on one. Whom I have asked still carries it, though I
+        may ask somebody else with my next profile, or nobody.
+        """
         found = self.relays.next_to_me(topic, self.round)
         if topic in self.relays.children or (topic in self.taken and self.is_gateway(topic)):
             hop = self.hop(topic)
             if hop is not None and hop not in found:
                 found.append(hop)
+        asked = self.asked.get(topic)
+        if asked is not None and asked not in found:
+            found.append(asked)
         return found
 
     # Clusters are told of each other

@@ -385,6 +385,19 @@ def same(m: Block, one: int, other: int) -> bool:
 
 
 @compiled
+def asked(m: Block, me: int, code: int) -> int:
+    """Whom I have asked to carry a topic, or NONE."""
+    pool, asking = m[AT_POOL], m[node(m, me) + ASKING]
+    if asking != NONE:
+        for k in range(pool + asking + 1, pool + asking + 1 + m[pool + asking], 2):
+            asks = pool + m[k + 1]
+            for a in range(asks + 1, asks + 1 + m[asks], 2):
+                if m[a] == code:
+                    return m[k]
+    return NONE
+
+
+@compiled
 def asked_of(m: Block, me: int, stamp: int) -> None:
     """Mark all whom I ask, each with what."""
     n, pool = node(m, me), m[AT_POOL]

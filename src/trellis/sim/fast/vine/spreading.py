@@ -159,7 +159,7 @@ def fellows(m: Block, me: int, code: int, stamp: int) -> int:
 
 @compiled
 def path(m: Block, me: int, code: int, stamp: int, count: int) -> int:
-    """The next nodes of a relay path, up and down, if I am on one."""
+    """The next nodes of a relay path, up and down, if I am on one; whom I have asked still carries it."""
     c, is_child = relays.carried(m, me, code), False
     if c != NONE:
         is_child = m[c + FIRST_CHILD] != NONE
@@ -168,7 +168,8 @@ def path(m: Block, me: int, code: int, stamp: int, count: int) -> int:
         hop = ring.hop(m, me, code)
         if hop != NONE:
             count = put(m, stamp, count, hop)
-    return count
+    asked = relays.asked(m, me, code)
+    return put(m, stamp, count, asked) if asked != NONE else count
 
 
 @inlined
