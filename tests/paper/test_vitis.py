@@ -180,6 +180,27 @@ def test_a_notification_goes_through_gateway_relays_and_rendezvous_to_another_cl
     assert rendezvous in through
 
 
+def test_a_relay_passes_on_what_comes_in_the_round_in_which_nobody_asks_it_any_more() -> None:
+    """The new path has not grown by then, so a message that is under way goes the whole of the old one."""
+    vineyard = Vineyard(world("vitis", NODES, "random", seed=3, stack={"table": TABLE})).until(GROWN)
+    relays = [
+        (vine, topic)
+        for vine in vineyard.vines.values()
+        for topic in vine.relays.children
+        if topic not in vine.taken and vine.hop(topic) is not None
+    ]
+    assert relays
+    for vine, topic in relays[:20]:
+        hop, below = vine.hop(topic), list(vine.relays.children[topic])
+        for child in below:
+            asks = vine.neighbours.known[child].asks
+            vine.relays.hear(child, asks, tuple(ask for ask in asks if ask[0] != topic), vine.round)
+        assert topic not in vine.relays.children
+        assert {hop, *below} <= set(vine.ways(topic))
+        vine.exchange_profile()
+        assert {hop, *below} <= set(vine.ways(topic)), "and in the rounds after it"
+
+
 def test_vitis_needs_fewer_strangers_than_a_tree_for_each_topic() -> None:
     """Figure 4(a), as far as a hundred nodes show it; after the test above has spoken."""
     overhead = {}
