@@ -19,9 +19,8 @@ from trellis.scenario.plan import plan
 from trellis.sim import is_for_the_compiled, run
 from trellis.sim.fast import LONG
 from trellis.sim.fast.memory import HEADER, TABLES, block, room, table
-from trellis.sim.fast.vine import mail, spreading
+from trellis.sim.fast.vine import asking, mail, spreading
 from trellis.sim.fast.vine import neighbours as fast_neighbours
-from trellis.sim.fast.vine import relays as fast_relays
 from trellis.sim.fast.vine import sampling as fast_sampling
 from trellis.sim.fast.vine import tables as t
 from trellis.sim.fast.vine.rounds import MORE
@@ -176,7 +175,7 @@ def test_names_and_limits_are_those_of_the_machines() -> None:
     assert (fast_sampling.NEW, t.VIEW_MAX) == (vine.NEW, sampling.VIEW)
     assert (mail.ROOM, mail.SAFE, mail.FEW, mail.CONTACTS_MAX) == (tman.ROOM, tman.SAFE, tman.FEW, tman.CONTACTS_MAX)
     assert (fast_neighbours.FULL_ROUNDS, fast_neighbours.FULL_MAX) == (neighbours.FULL, neighbours.FULL_MAX)
-    assert (fast_relays.FEW, fast_relays.NAMES_MAX) == (relays.FEW, relays.NAMES_MAX)
+    assert (asking.FEW, asking.NAMES_MAX) == (relays.FEW, relays.NAMES_MAX)
     reasons = (neighbours.NOT, neighbours.FRIEND, neighbours.SHORTCUT, neighbours.RING)
     assert reasons == (t.NOT, t.FRIEND, t.SHORTCUT, t.RING)
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from trellis.sim.fast.jit import compiled, go_on, inlined
 from trellis.sim.fast.memory import NONE, Block
-from trellis.sim.fast.vine import gateways, mail, neighbours, relays, sampling, selecting
+from trellis.sim.fast.vine import asking, gateways, mail, neighbours, relays, sampling, selecting
 from trellis.sim.fast.vine.tables import (
     AGE_SHIFT,
     ASKS,
@@ -193,9 +193,9 @@ def exchange_profile(m: Block, rows: Block, me: int) -> None:
             gateways.propose(m, me)
     if m[n + STALE] and m[OVERLAY] != COVERING:
         m[n + STALE] = 0
-        relays.ask(m, me)
+        asking.ask(m, me)
     stamp, first = new_stamp(m), neighbours.rows_of(m, me)
-    relays.asked_of(m, me, stamp)
+    asking.asked_of(m, me, stamp)
     for row in range(first, first + m[n + KNOWN_COUNT] * ROW, ROW):
         h = mark_of(m, m[row + WHO])
         asks = m[h + HOP_REF] if m[h + MARK] == stamp else NONE
@@ -242,4 +242,4 @@ def hear(m: Block, me: int, row: int, proposals: int, asks: int) -> None:
 @inlined
 def differ(m: Block, pool: int, one: int, other: int) -> bool:
     """Two references that are not the same."""
-    return one == NONE or other == NONE or not relays.same(m, pool + one, pool + other)
+    return one == NONE or other == NONE or not asking.same(m, pool + one, pool + other)

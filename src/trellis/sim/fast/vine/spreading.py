@@ -8,7 +8,7 @@ from __future__ import annotations
 from trellis.sim.fast import lines as out
 from trellis.sim.fast.jit import compiled, inlined
 from trellis.sim.fast.memory import NONE, Block
-from trellis.sim.fast.vine import hashing, mail, neighbours, relays, ring
+from trellis.sim.fast.vine import asking, hashing, mail, neighbours, relays, ring
 from trellis.sim.fast.vine.tables import (
     A_NODE,
     A_TOPIC,
@@ -164,11 +164,11 @@ def path(m: Block, me: int, code: int, stamp: int, count: int) -> int:
     if c != NONE:
         is_child = m[c + FIRST_CHILD] != NONE
         count = next_to_me(m, c, stamp, count)
-    if is_child or (takes(m, me, code) and relays.is_gateway(m, me, code)):
+    if is_child or (takes(m, me, code) and asking.is_gateway(m, me, code)):
         hop = ring.hop(m, me, code)
         if hop != NONE:
             count = put(m, stamp, count, hop)
-    asked = relays.asked(m, me, code)
+    asked = asking.asked(m, me, code)
     return put(m, stamp, count, asked) if asked != NONE else count
 
 
