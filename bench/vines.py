@@ -20,7 +20,7 @@ import time
 from trellis.metrics.hits import hits
 from trellis.metrics.relaying import relaying
 from trellis.scenario.model import Buckets, Cycles, Nodes, Rated, Scenario, StackSpec
-from trellis.sim import AUTO, ENGINES, run
+from trellis.sim import AUTO, ENGINES, FAST, REFERENCE, run
 from trellis.words import Time
 
 TOPICS, EACH, TABLE = 5000, 50, 15
@@ -62,6 +62,9 @@ def main() -> None:
     parser.add_argument("--engine", choices=ENGINES, default=AUTO)
     asked = parser.parse_args()
     first = None
+    if asked.engine != REFERENCE:
+        tiny = run(scenario(16, 2, 1, asked.overlay, asked.correlation, 1, asked.table), FAST)
+        print(f"kernels compiled or loaded in {tiny.compiling:.0f} s")
     print("nodes  engine     seconds  per round  per node and round  growth  hit ratio  overhead  hops  memory")
     for nodes in map(int, asked.sizes.split(",")):
         done: list[Time] = [0]
@@ -87,8 +90,6 @@ def main() -> None:
             f"     {each / first:5.2f}"
             f"  {hit.ratio or 0:9.4f}  {found.overhead or 0:8.1%}  {found.delay or 0:4.1f}  {memory:.1f} GiB"
         )
-        if result.compiling:
-            print(f"  by the clock: {result.compiling:.0f} s until kernels were there, {result.seconds:.0f} s the run")
 
 
 if __name__ == "__main__":
