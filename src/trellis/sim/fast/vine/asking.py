@@ -5,25 +5,23 @@ from __future__ import annotations
 from trellis.sim.fast.jit import compiled, inlined
 from trellis.sim.fast.memory import NONE, Block
 from trellis.sim.fast.vine import ring
-from trellis.sim.fast.vine.relays import carried, part
+from trellis.sim.fast.vine.parted import part
+from trellis.sim.fast.vine.relays import carried, list_of, move_together
 from trellis.sim.fast.vine.tables import (
     ASKING,
-    AT_CARRIED,
     AT_LIST,
     AT_MINE,
     AT_POOL,
     AT_WANTED,
-    C_NEXT,
-    C_TOPIC,
-    CARRY,
-    FIRST_CARRIED,
-    FIRST_CHILD,
+    CODE,
+    CODE_BITS,
     FIRST_TOPIC,
+    HOLES,
     HOP_COUNT,
     HOP_REF,
     ID,
     IN_POOL,
-    LEAST,
+    LISTED,
     MARK,
     MARK_AT,
     OVERLAY,
@@ -57,30 +55,24 @@ def is_gateway(m: Block, me: int, code: int) -> bool:
     return proposed != NONE and m[m[AT_POOL] + proposed + 1 + m[topic(m, code) + PLACE]] & ID == me
 
 
-@inlined
-def is_carried(m: Block, me: int, code: int) -> bool:
-    c = carried(m, me, code)
-    return c != NONE and m[c + FIRST_CHILD] != NONE
-
-
 @compiled
 def wish(m: Block, me: int) -> int:
     """Topics that I need a path of, each with the gateway that wants it and the next hop; how many."""
     n, at, count = node(m, me), m[AT_WANTED], 0
     first = m[AT_MINE] + m[n + FIRST_TOPIC]
     for k in range(first, first + m[n + TOPICS]):
-        if is_gateway(m, me, m[k]) or is_carried(m, me, m[k]):
+        if is_gateway(m, me, m[k]) or carried(m, me, m[k]) != NONE:
             m[at + W_TOPIC], m[at + W_GATEWAY] = m[k], me
             at += WISH
             count += 1
-    record = m[n + FIRST_CARRIED]
-    while record != NONE:
-        c = m[AT_CARRIED] + record * CARRY
-        if not takes(m, me, m[c + C_TOPIC]):
-            m[at + W_TOPIC], m[at + W_GATEWAY] = m[c + C_TOPIC], m[c + LEAST]
+    if 2 * m[n + HOLES] > m[n + LISTED]:
+        move_together(m, me)
+    first = list_of(m, me)
+    for k in range(first, first + m[n + LISTED]):
+        if m[k] != NONE and not takes(m, me, m[k] & CODE):
+            m[at + W_TOPIC], m[at + W_GATEWAY] = m[k] & CODE, m[k] >> CODE_BITS
             at += WISH
             count += 1
-        record = m[c + C_NEXT]
     known = ring.lay_out(m, me)
     for w in range(m[AT_WANTED], at, WISH):
         m[w + W_HOP] = ring.closer(m, me, known, m[w + W_TOPIC])

@@ -8,7 +8,12 @@ from trellis.sim.fast.memory import NONE, Block, Table, base, room, roomier, tab
 from trellis.sim.fast.vine import hashing, mail
 from trellis.sim.fast.vine import tables as t
 
-STRIDES = {t.KNOWN: t.KNOWN_STRIDE, t.FULL: t.FULL_STRIDE, t.SHUNNED: t.SHUN_STRIDE}  # as much room for each node
+STRIDES = {
+    t.KNOWN: t.KNOWN_STRIDE,
+    t.FULL: t.FULL_STRIDE,
+    t.SHUNNED: t.SHUN_STRIDE,
+    t.LISTS: t.LIST_STRIDE,
+}  # as much room for each node
 HASHED = {t.CARRIED: (t.CARRIED_SLOTS, t.IN_CARRIED), t.PASSAGES: (t.PASSAGE_SLOTS, t.IN_PASSAGES)}
 
 

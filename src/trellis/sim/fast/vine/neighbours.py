@@ -18,6 +18,7 @@ from trellis.sim.fast.vine.tables import (
     AT_LIST,
     AT_MINE,
     AT_OWNERS,
+    AT_SHARED,
     AT_SHUNNED,
     DOUBTFUL,
     FIRST_TOPIC,
@@ -39,6 +40,8 @@ from trellis.sim.fast.vine.tables import (
     RING,
     ROUND,
     ROW,
+    SHARED_BITS,
+    SHARED_MAX,
     SHARES,
     SHORTCUT,
     SHUN_COUNT,
@@ -56,6 +59,7 @@ from trellis.sim.fast.vine.tables import (
     WHY_THEIRS,
     WORDS,
     node,
+    spot,
     topic,
 )
 
@@ -210,14 +214,24 @@ def ask_again(m: Block, me: int) -> None:
 
 @inlined
 def in_common(m: Block, me: int, other: int) -> int:
-    """The rates of what the node whose turn it is shares with another one. Words are counted without a sign: then the
-    compiler knows that none is before the beginning, and takes many at once."""
+    """The rates of what the node whose turn it is shares with another one."""
+    at = m[AT_SHARED] + me * SHARED_MAX + other % SHARED_MAX
+    if m[at] >> SHARED_BITS != other + 1:
+        m[at] = ((other + 1) << SHARED_BITS) | topics_in_common(m, me, other)
+    found = m[at] & ((1 << SHARED_BITS) - 1)
+    return rates_of(m, me, other) if found and m[RATED] else found
+
+
+@inlined
+def topics_in_common(m: Block, me: int, other: int) -> int:
+    """How many. Words are counted without a sign: then the compiler knows that none is before the beginning, and takes
+    many at once."""
     words = np.uint64(m[WORDS])
     mine, theirs = np.uint64(m[AT_BITS]) + np.uint64(me) * words, np.uint64(m[AT_BITS]) + np.uint64(other) * words
     found = np.uint64(0)
     for k in range(words):
         found += ones(np.uint64(m[mine + k]) & np.uint64(m[theirs + k]))
-    return rates_of(m, me, other) if found and m[RATED] else np.int64(found)  # type: ignore[return-value]
+    return np.int64(found)  # type: ignore[return-value]
 
 
 @inlined
@@ -245,7 +259,7 @@ def utility(m: Block, me: int, row: int) -> float:
     shared = m[row + SHARES]
     if not shared:
         return 0.0
-    return shared / max(shared, m[node(m, me) + WEIGHT] + m[node(m, m[row + WHO]) + WEIGHT] - shared)
+    return shared / max(shared, m[spot(m, me) + WEIGHT] + m[spot(m, m[row + WHO]) + WEIGHT] - shared)
 
 
 # Those who chose me
@@ -284,9 +298,9 @@ def matters_more(m: Block, me: int, one: int, other: int) -> bool:
     if why != m[other + WHY_THEIRS]:
         return why > m[other + WHY_THEIRS]
     if why == RING:
-        here = m[node(m, me) + POINT]
-        a = nearness(m[node(m, m[one + WHO]) + POINT], here)
-        b = nearness(m[node(m, m[other + WHO]) + POINT], here)
+        here = m[spot(m, me) + POINT]
+        a = nearness(m[spot(m, m[one + WHO]) + POINT], here)
+        b = nearness(m[spot(m, m[other + WHO]) + POINT], here)
         if a != b:
             return a > b
     elif why == SHORTCUT:

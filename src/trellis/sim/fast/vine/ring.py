@@ -12,17 +12,16 @@ from trellis.sim.fast.memory import NONE, Block
 from trellis.sim.fast.vine.tables import (
     AT_KNOWN,
     AT_LINE,
-    AT_NODES,
     FLIP,
     KNOWN_COUNT,
     KNOWN_STRIDE,
-    NODE,
     PLACED,
     POINT,
     ROW,
     T_POINT,
     WHO,
     node,
+    spot,
     topic,
 )
 
@@ -42,7 +41,7 @@ def nearness(one: int, other: int) -> int:
 
 @inlined
 def near_topic(m: Block, who: int, code: int) -> int:
-    return nearness(m[node(m, who) + POINT], m[topic(m, code) + T_POINT])
+    return nearness(m[spot(m, who) + POINT], m[topic(m, code) + T_POINT])
 
 
 @compiled
@@ -50,7 +49,7 @@ def lay_out(m: Block, me: int) -> int:
     """My neighbours in the order of their points, flipped: a `Compass`; how many."""
     first, count, line = m[AT_KNOWN] + me * m[KNOWN_STRIDE], 0, m[AT_LINE]
     for row in range(first, first + m[node(m, me) + KNOWN_COUNT] * ROW, ROW):
-        point, at = m[node(m, m[row + WHO]) + POINT] ^ FLIP, line + count * PLACED
+        point, at = m[spot(m, m[row + WHO]) + POINT] ^ FLIP, line + count * PLACED
         while at > line and m[at - PLACED] > point:
             m[at], m[at + 1] = m[at - PLACED], m[at - PLACED + 1]
             at -= PLACED
@@ -75,7 +74,7 @@ def closer(m: Block, me: int, count: int, code: int) -> int:
     after = line + (low if low < count else 0) * PLACED
     before = line + (low - 1 if low else count - 1) * PLACED
     found = after if nearness(m[after], to) > nearness(m[before], to) else before
-    return m[found + 1] if nearness(m[found], to) > nearness(m[node(m, me) + POINT] ^ FLIP, to) else NONE
+    return m[found + 1] if nearness(m[found], to) > nearness(m[spot(m, me) + POINT] ^ FLIP, to) else NONE
 
 
 @inlined
@@ -84,9 +83,9 @@ def hop(m: Block, me: int, code: int) -> int:
     next to the topic on one of both sides; of two that are as close, the one counterclockwise."""
     to, n = m[topic(m, code) + T_POINT], node(m, me)
     first = m[AT_KNOWN] + me * m[KNOWN_STRIDE]
-    best, found = nearness(m[n + POINT], to), NONE
+    best, found = nearness(m[spot(m, me) + POINT], to), NONE
     for row in range(first, first + m[n + KNOWN_COUNT] * ROW, ROW):
-        ahead = clockwise(m[m[AT_NODES] + m[row + WHO] * NODE + POINT], to)
+        ahead = clockwise(m[spot(m, m[row + WHO]) + POINT], to)
         near = ahead if ahead < 0 else -ahead
         if near > best or (near == best and found != NONE and ahead > 0):
             best, found = near, m[row + WHO]

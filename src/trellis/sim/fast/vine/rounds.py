@@ -5,7 +5,7 @@ from __future__ import annotations
 from trellis.sim.fast import lines as out
 from trellis.sim.fast.jit import compiled, inlined
 from trellis.sim.fast.memory import NONE, Block
-from trellis.sim.fast.vine import exchanging, mail, neighbours, relays, sampling, spreading
+from trellis.sim.fast.vine import exchanging, mail, neighbours, parted, sampling, spreading
 from trellis.sim.fast.vine.tables import (
     A_AT,
     A_NODE,
@@ -18,12 +18,17 @@ from trellis.sim.fast.vine.tables import (
     AT_INBOX,
     AT_MINE,
     AT_OWNERS,
+    AT_POOL,
     CARRIED,
+    CHILDREN,
+    CHUNK,
+    CHUNKS,
     CURSOR,
     CYCLED,
     DONE,
     EVENTS,
     FIRST_TOPIC,
+    FREE_CHUNKS,
     FREE_LINKS,
     FULL,
     FULL_COUNT,
@@ -31,6 +36,7 @@ from trellis.sim.fast.vine.tables import (
     GROW,
     HEAD,
     IN_CARRIED,
+    IN_CHUNKS,
     IN_LETTERS,
     IN_LINKS,
     IN_OUTBOX,
@@ -43,7 +49,12 @@ from trellis.sim.fast.vine.tables import (
     LACKING,
     LETTERS,
     LINKS,
+    LIST_STRIDE,
+    LISTED,
+    LISTS,
     NEXT_ACTION,
+    NOTED,
+    NOTES,
     NOW,
     OUTBOX,
     PACKET,
@@ -54,8 +65,10 @@ from trellis.sim.fast.vine.tables import (
     POOL,
     PROGRESS,
     ROOM_CARRIED,
+    ROOM_CHUNKS,
     ROOM_LETTERS,
     ROOM_LINKS,
+    ROOM_NOTES,
     ROOM_OUTBOX,
     ROOM_PASSAGES,
     ROOM_POOL,
@@ -78,7 +91,9 @@ from trellis.sim.fast.vine.tables import (
 MORE = 64  # of whatever little may come of one event
 IN_BOX, IN_LETTER = OUTBOX.number, LETTERS[0].number
 NO_POOL, NO_CARRIED, NO_LINKS, NO_PASSAGES = (part.number for part in (POOL, CARRIED, LINKS, PASSAGES))
-NO_KNOWN, NO_FULL, NO_SHUNNED = (part.number for part in (KNOWN, FULL, SHUNNED))
+NO_KNOWN, NO_FULL, NO_SHUNNED, NO_CHUNKS, NO_NOTES, NO_LISTS = (
+    part.number for part in (KNOWN, FULL, SHUNNED, CHUNKS, NOTES, LISTS)
+)
 
 
 @compiled
@@ -171,7 +186,7 @@ def receive(m: Block, rows: Block, me: int, head: int, a: int, b: int) -> None:
 @compiled
 def cycle(m: Block, rows: Block, me: int) -> None:
     neighbours.begin_round(m, me)
-    relays.begin_round(m, me)
+    parted.begin_round(m, me)
     sampling.exchange(m, rows, me)
     to = exchanging.partner(m, me)
     if to != NONE:
@@ -199,6 +214,10 @@ def lacks_room(m: Block, rows: Block, me: int) -> bool:
         short = NO_CARRIED
     elif m[IN_LINKS] - m[FREE_LINKS] + 2 * topics + MORE > m[ROOM_LINKS]:
         short = NO_LINKS
+    elif m[IN_CHUNKS] - m[FREE_CHUNKS] + (m[n + CHILDREN] + 2 * topics) // CHUNK + MORE > m[ROOM_CHUNKS]:
+        short = NO_CHUNKS
+    elif m[n + NOTED] > m[ROOM_NOTES]:
+        short = NO_NOTES
     elif m[IN_PASSAGES] + 1 > m[ROOM_PASSAGES]:
         short = NO_PASSAGES
     elif (known + min(m[TABLE_MAX], mail.CONTACTS_MAX + VIEW_MAX) + 2) * ROW > m[KNOWN_STRIDE]:
@@ -207,7 +226,18 @@ def lacks_room(m: Block, rows: Block, me: int) -> bool:
         short = NO_FULL
     elif (m[n + SHUN_COUNT] + known + 2) * PAIR > m[SHUN_STRIDE]:
         short = NO_SHUNNED
+    elif m[n + LISTED] + asks_coming(m, n) > m[LIST_STRIDE]:
+        short = NO_LISTS
     if short == NONE:
         return False
     m[LACKING] = short
     return True
+
+
+@inlined
+def asks_coming(m: Block, n: int) -> int:
+    """How many topics the next packet asks a node to carry."""
+    p = m[AT_INBOX] + m[CURSOR] * PACKET
+    if m[CURSOR] >= m[n + AFTER] or m[p + HEAD] & mail.KINDS != mail.BEAT or m[p + B] == NONE:
+        return 0
+    return m[m[AT_POOL] + m[p + B]] // 2

@@ -55,7 +55,7 @@ class Vines(Driver):
         who = np.concatenate([*members, np.zeros(0, np.int64)])
         places = self.options["table"] or UNBOUNDED
         self.k = max(0, places - 2) if overlay == "rendezvous" else self.options.get("k", 0)
-        strides = {t.KNOWN: 64 * t.ROW, t.FULL: 32 * t.PAIR, t.SHUNNED: 64 * t.PAIR}
+        strides = {t.KNOWN: 64 * t.ROW, t.FULL: 32 * t.PAIR, t.SHUNNED: 64 * t.PAIR, t.LISTS: 1024}
         words = (topics + 63) // 64
         formers = (min(places, 256) + 2) * t.PAIR
         rooms = {
@@ -81,6 +81,10 @@ class Vines(Driver):
             t.BITS: nodes * words,
             t.OWNERS: topics + 1,
             t.LACKS: topics + 1,
+            t.CHUNKS: 48 * nodes + topics + 1024,
+            t.NOTES: 1 << 14,
+            t.SPOTS: nodes,
+            t.SHARED: nodes * t.SHARED_MAX,
         }
         rooms[t.CARRIED_SLOTS], rooms[t.PASSAGE_SLOTS] = 2 * rooms[t.CARRIED], 2 * rooms[t.PASSAGES]
         m = block(rooms)
@@ -88,7 +92,7 @@ class Vines(Driver):
             m[growing.STRIDES[part]] = stride
         m[t.FORMER_STRIDE], m[t.OVERLAY], m[t.TABLE_MAX] = formers, OVERLAYS[overlay], places
         m[t.NOW], m[t.TURN], m[t.ALL], m[t.ALL_TOPICS], m[t.WORDS] = -1, nodes, nodes, topics, words
-        m[[t.FREE_LINK, t.FREE_CARRIED]] = NONE
+        m[[t.FREE_LINK, t.FREE_CARRIED, t.FREE_CHUNK]] = NONE
         self.begin_options(m)
         self.begin_topics(m)
         order = np.argsort(who, kind="stable")
@@ -127,15 +131,21 @@ class Vines(Driver):
         rows[:, t.FIRST_TOPIC], rows[:, t.TOPICS] = ends - counts, counts
         m[t.MOST_TOPICS] = counts.max(initial=0)
         chars = np.array([len(topic) for topic in self.topics] or [0], np.int64)
-        for field, each in ((t.WEIGHT, topics[:, t.T_RATE]), (t.BYTES, topics[:, t.T_BYTES]), (t.CHARS, chars)):
+        spots = table(m, t.SPOTS)
+        told = (
+            (spots[:, t.WEIGHT], topics[:, t.T_RATE]),
+            (rows[:, t.BYTES], topics[:, t.T_BYTES]),
+            (rows[:, t.CHARS], chars),
+        )
+        for field, each in told:
             sums = np.concatenate([np.zeros(1, np.int64), np.cumsum(each[mine])])
-            rows[:, field] = sums[ends] - sums[ends - counts]
-        chains = [t.FIRST_CARRIED, t.LAST_CARRIED, t.FIRST_PASSAGE, t.LAST_PASSAGE, t.PROPOSED, t.ASKING]
-        rows[:, [*chains, t.FIRST_PASSED, t.LAST_PASSED, t.FIRST_PARTED]] = NONE
+            field[:] = sums[ends] - sums[ends - counts]
+        chains = [t.FIRST_PASSAGE, t.LAST_PASSAGE, t.PROPOSED, t.ASKING]
+        rows[:, [*chains, t.FIRST_PASSED, t.LAST_PASSED]] = NONE
         rows[:, [t.DOUBTFUL, t.STALE]] = 1
         view, far = table(m, t.VIEW)[:, 0].reshape(self.nodes, -1), table(m, t.FAR).reshape(self.nodes, -1)
         for me in range(self.nodes):
-            rows[me, t.POINT] = signed(of_node(seed, me))
+            spots[me, t.POINT] = signed(of_node(seed, me))
             known = draw.few(seed, draw.CONTACTS, range(self.nodes), CONTACTS, me, me)
             rows[me, t.VIEW_COUNT] = len(known)
             view[me, : 2 * len(known) : 2] = known

@@ -36,6 +36,7 @@ from trellis.sim.fast.vine.tables import (
     new_stamp,
     node,
     some,
+    spot,
 )
 
 NEW = 16  # rounds in which it looks for others as often as it can
@@ -132,7 +133,7 @@ def draw_lots(m: Block, me: int, total: int) -> None:
     line, kept = m[AT_LINE], 0
     for k in range(total):
         s = some(m, k)
-        spoke, luck = m[s + S_A], m[node(m, m[s + S_NODE]) + POINT] ^ salt
+        spoke, luck = m[s + S_A], m[spot(m, m[s + S_NODE]) + POINT] ^ salt
         m[s + S_B] = luck
         at = kept
         while at and is_fresher(m, spoke, luck, m[line + (at - 1) * PLACED]):

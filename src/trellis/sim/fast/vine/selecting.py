@@ -54,6 +54,7 @@ from trellis.sim.fast.vine.tables import (
     mark_of,
     node,
     some,
+    spot,
 )
 
 
@@ -94,11 +95,11 @@ def leave_out_full(m: Block, me: int, stamp: int) -> None:
 @compiled
 def select_ring(m: Block, me: int, stamp: int) -> None:
     """Lines 2-10. `S_A` is how far it is clockwise, flipped."""
-    here, successor, predecessor = m[node(m, me) + POINT], NONE, NONE
+    here, successor, predecessor = m[spot(m, me) + POINT], NONE, NONE
     for c in range(m[IN_SOME]):
         s = some(m, c)
         if not m[s + S_OUT]:
-            m[s + S_A] = clockwise(here, m[node(m, m[s + S_NODE]) + POINT]) ^ FLIP
+            m[s + S_A] = clockwise(here, m[spot(m, m[s + S_NODE]) + POINT]) ^ FLIP
             if successor == NONE or m[s + S_A] < m[some(m, successor) + S_A]:
                 successor = c
             if predecessor == NONE or m[s + S_A] > m[some(m, predecessor) + S_A]:
@@ -166,7 +167,7 @@ def befriend(m: Block, me: int) -> None:
     have chosen.
     """
     line, first, most = m[AT_LINE], m[IN_LINE], m[TABLE_MAX] - m[IN_LINE]
-    weight, salt, kept = m[node(m, me) + WEIGHT], m[node(m, me) + POINT] ^ FLIP, 0
+    weight, salt, kept = m[spot(m, me) + WEIGHT], m[spot(m, me) + POINT] ^ FLIP, 0
     rows, known = rows_of(m, me), m[node(m, me) + KNOWN_COUNT]
     if most <= 0:
         return
@@ -179,7 +180,7 @@ def befriend(m: Block, me: int) -> None:
         else:
             shared = in_common(m, me, m[s + S_NODE]) if m[s + S_VERSION] else 0
         m[s + S_A], m[s + S_MINE] = shared, c < known and m[rows + c * ROW + WHY_MINE] != NOT
-        m[s + S_B] = max(1, shared, weight + m[node(m, m[s + S_NODE]) + WEIGHT] - shared)
+        m[s + S_B] = max(1, shared, weight + m[spot(m, m[s + S_NODE]) + WEIGHT] - shared)
         at = first + kept
         while at > first and is_better(m, s, some(m, m[line + (at - 1) * PLACED]), salt):
             at -= 1
@@ -212,7 +213,7 @@ def cover(m: Block, me: int) -> None:
     those who were chosen: which one, and its gain."""
     n = node(m, me)
     first = m[AT_MINE] + m[n + FIRST_TOPIC]
-    lacking, lacks, salt = m[n + TOPICS], m[AT_LACKS], m[n + POINT] ^ FLIP
+    lacking, lacks, salt = m[n + TOPICS], m[AT_LACKS], m[spot(m, me) + POINT] ^ FLIP
     for k in range(first, first + lacking):
         m[lacks + m[k]] = m[COVER]
     heap, size = m[AT_LINE] + m[IN_SOME] * PLACED, 0

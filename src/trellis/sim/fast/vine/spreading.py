@@ -8,7 +8,7 @@ from __future__ import annotations
 from trellis.sim.fast import lines as out
 from trellis.sim.fast.jit import compiled, inlined
 from trellis.sim.fast.memory import NONE, Block
-from trellis.sim.fast.vine import asking, hashing, mail, neighbours, relays, ring
+from trellis.sim.fast.vine import asking, hashing, mail, neighbours, parted, relays, ring
 from trellis.sim.fast.vine.tables import (
     A_NODE,
     A_TOPIC,
@@ -27,7 +27,6 @@ from trellis.sim.fast.vine.tables import (
     COVERING,
     FIRST_ASKER,
     FIRST_CHILD,
-    FIRST_PART,
     FIRST_PASSAGE,
     FIRST_PASSED,
     FORMER_COUNT,
@@ -37,7 +36,6 @@ from trellis.sim.fast.vine.tables import (
     KNOWN_COUNT,
     L_NEXT,
     L_NODE,
-    L_VALUE,
     LAST_ASKER,
     LAST_PASSAGE,
     LAST_PASSED,
@@ -160,11 +158,9 @@ def fellows(m: Block, me: int, code: int, stamp: int) -> int:
 @compiled
 def path(m: Block, me: int, code: int, stamp: int, count: int) -> int:
     """The next nodes of a relay path, up and down, if I am on one; whom I have asked still carries it."""
-    c, is_child = relays.carried(m, me, code), False
-    if c != NONE:
-        is_child = m[c + FIRST_CHILD] != NONE
-        count = next_to_me(m, c, stamp, count)
-    if is_child or (takes(m, me, code) and asking.is_gateway(m, me, code)):
+    c = relays.carried(m, me, code)
+    count = next_to_me(m, me, code, c, stamp, count)
+    if c != NONE or (takes(m, me, code) and asking.is_gateway(m, me, code)):
         hop = ring.hop(m, me, code)
         if hop != NONE:
             count = put(m, stamp, count, hop)
@@ -173,17 +169,13 @@ def path(m: Block, me: int, code: int, stamp: int, count: int) -> int:
 
 
 @inlined
-def next_to_me(m: Block, c: int, stamp: int, count: int) -> int:
-    link = m[c + FIRST_CHILD]
+def next_to_me(m: Block, me: int, code: int, c: int, stamp: int, count: int) -> int:
+    """Those below me, and who was next to me lately."""
+    link = m[c + FIRST_CHILD] if c != NONE else NONE
     while link != NONE:
         count = put(m, stamp, count, m[link_at(m, link) + L_NODE])
         link = m[link_at(m, link) + L_NEXT]
-    link = m[c + FIRST_PART]
-    while link != NONE:
-        if m[link_at(m, link) + L_VALUE] > m[ROUND]:
-            count = put(m, stamp, count, m[link_at(m, link) + L_NODE])
-        link = m[link_at(m, link) + L_NEXT]
-    return count
+    return parted.put_lately(m, me, code, stamp, count)
 
 
 @compiled
@@ -206,8 +198,7 @@ def concerns(m: Block, me: int, message: int, p: int) -> bool:
         return p == NONE or not m[p + P_STATE] & HAVE
     if m[OVERLAY] == COVERING:
         return False
-    c = relays.carried(m, me, code)
-    return c != NONE and next_to_me(m, c, new_stamp(m), 0) > 0
+    return relays.carried(m, me, code) != NONE or parted.put_lately(m, me, code, new_stamp(m), 0) > 0
 
 
 # Packets

@@ -12,17 +12,22 @@ VITIS, RENDEZVOUS, COVERING = 0, 1, 2  # which overlay
 FLIP = -(1 << 63)  # exchanges the lower and the upper half of 64 bits: then signed words compare as unsigned ones
 ID_BITS = 20
 ID = (1 << ID_BITS) - 1
+CODE_BITS = 14  # of a topic
+CODE = (1 << CODE_BITS) - 1
 
 NODES = Table(0, 27)
-POINT, FIRST_TOPIC, TOPICS, WEIGHT, BYTES, CHARS = range(6)  # on the ring; its topics, their rates and names
-KNOWN_COUNT, VIEW_COUNT, FULL_COUNT, SHUN_COUNT, FORMER_COUNT = range(6, 11)
-DOUBTFUL, STALE = 11, 12  # whether proposals may have changed, and whether whom it asks may have
-PROPOSED, ASKING = 13, 14  # references: its proposals; whom it asks, each with a reference to the asks
-FIRST_CARRIED, LAST_CARRIED, CARRIED_COUNT = 15, 16, 17
-FIRST_PASSAGE, LAST_PASSAGE, PASSAGE_COUNT = 18, 19, 20
-SENT, AFTER = 21, 22  # packets so far (if any are lost); behind its packets of this round
-FIRST_PASSED, LAST_PASSED, PASSED_COUNT = 23, 24, 25  # messages that went through it
-FIRST_PARTED = 26  # topics of whose paths somebody was next to it lately
+FIRST_TOPIC, TOPICS, BYTES, CHARS = range(4)  # its topics, and their names
+KNOWN_COUNT, VIEW_COUNT, FULL_COUNT, SHUN_COUNT, FORMER_COUNT = range(4, 9)
+DOUBTFUL, STALE = 9, 10  # whether proposals may have changed, and whether whom it asks may have
+PROPOSED, ASKING = 11, 12  # references: its proposals; whom it asks, each with a reference to the asks
+LISTED, HOLES, CHILDREN = 13, 14, 15  # places of its list, and those that are empty; children of all topics together
+FIRST_PASSAGE, LAST_PASSAGE, PASSAGE_COUNT = 16, 17, 18
+SENT, AFTER = 19, 20  # packets so far (if any are lost); behind its packets of this round
+FIRST_PASSED, LAST_PASSED, PASSED_COUNT = 21, 22, 23  # messages that went through it
+FIRST_CHUNK, LAST_CHUNK, NOTED = 24, 25, 26  # its log of who was next to it on a path lately
+
+SPOTS = Table(31, 2)  # of each node what many others look at
+POINT, WEIGHT = 0, 1  # on the ring; the rates of its topics
 
 MINE = Table(1, 1)  # topics of one node after the other, each in ascending order
 
@@ -57,8 +62,9 @@ LETTERS = Table(15, 1), Table(16, 1)  # contacts in packets, in turns: who, the 
 AGE_SHIFT = ID_BITS + 1
 
 POOL = Table(18, 1)  # how many words, then so many
-CARRIED = Table(19, 9)  # what a node carries of a topic for others; key: NONE if it is free
-C_KEY, C_TOPIC, LEAST, FIRST_CHILD, LAST_CHILD, FIRST_PART, C_BEFORE, C_NEXT, NEXT_PARTED = range(9)
+CARRIED = Table(19, 4)  # what a node carries of a topic for others; key: NONE if it is free
+C_KEY, C_PLACE, FIRST_CHILD, LAST_CHILD = range(4)
+LISTS = Table(32, 1)  # all that a node carries, in that order: the topic and the least gateway; NONE where one was
 CARRIED_SLOTS = Table(20, 2)
 LINKS = Table(21, 3)  # chains
 L_NODE, L_VALUE, L_NEXT = 0, 1, 2
@@ -74,20 +80,29 @@ ACTIONS = Table(24, 4)
 A_AT, A_NODE, A_TOPIC, A_SEQ = range(4)
 FAR = Table(25, 2)  # k for each node: how far a shortcut should go (flipped), and a quarter of that
 BITS = Table(26, 1)  # each node's topics, a bit for each
+SHARED = Table(33, 1)  # what a node lately saw that it has in common with others: so many places, by who it is
+SHARED_MAX = 128
+SHARED_BITS = 32
+CHUNKS = Table(29, 64)  # of logs
+NOTES = Table(30, 2)  # of one log, while it is tidied up
+N_WHAT, N_NEXT = 0, 1
 
 PARTS = [NODES, MINE, TOPIC, KNOWN, VIEW, FULL, SHUNNED, FORMER, MARKS, SOME, LINE, LIST, WANTED, OUTBOX, INBOX]
 PARTS += [*LETTERS, POOL, CARRIED, CARRIED_SLOTS, LINKS, PASSAGES, PASSAGE_SLOTS, ACTIONS, FAR, BITS, OWNERS, LACKS]
+PARTS += [CHUNKS, NOTES, SPOTS, LISTS, SHARED]
 
 AT_NODES, AT_MINE, AT_TOPIC, AT_KNOWN, AT_VIEW, AT_FULL, AT_SHUNNED, AT_FORMER = (base(n) for n in range(8))
 AT_MARKS, AT_SOME, AT_LINE, AT_LIST, AT_WANTED, AT_OUTBOX, AT_INBOX = (base(n) for n in range(8, 15))
 AT_LETTERS, AT_POOL, AT_CARRIED, AT_CARRIED_SLOTS, AT_LINKS = (base(n) for n in (15, 18, 19, 20, 21))
 AT_PASSAGES, AT_PASSAGE_SLOTS, AT_ACTIONS, AT_FAR, AT_BITS = (base(n) for n in range(22, 27))
-AT_OWNERS, AT_LACKS = base(27), base(28)
+AT_OWNERS, AT_LACKS, AT_CHUNKS, AT_NOTES = (base(n) for n in range(27, 31))
+AT_SPOTS, AT_LISTS, AT_SHARED = (base(n) for n in range(31, 34))
 ROOM_OUTBOX, ROOM_LETTERS = room(OUTBOX.number), room(LETTERS[0].number)
 ROOM_POOL, ROOM_CARRIED, ROOM_LINKS, ROOM_PASSAGES = (room(n) for n in (18, 19, 21, 22))
-ROOM_CARRIED_SLOTS, ROOM_PASSAGE_SLOTS = room(20), room(23)
+ROOM_CARRIED_SLOTS, ROOM_PASSAGE_SLOTS, ROOM_CHUNKS, ROOM_NOTES = (room(n) for n in (20, 23, 29, 30))
 NODE, TOPIC_WIDTH, MARKED, SOMEBODY, PLACED = NODES.width, TOPIC.width, MARKS.width, SOME.width, LINE.width
 WISH, PACKET, CARRY, LINK, PASSAGE, ACTION = (t.width for t in (WANTED, OUTBOX, CARRIED, LINKS, PASSAGES, ACTIONS))
+CHUNK, NOTE, SPOT = CHUNKS.width, NOTES.width, SPOTS.width
 
 # Time: of the host, and as the node whose turn it is counts rounds (before its `Cycle` it is one behind).
 NOW, ROUND, TURN, CYCLED, CURSOR = (counter(n) for n in range(5))
@@ -101,6 +116,7 @@ IN_POOL, IN_CARRIED, IN_LINKS, FREE_LINK, FREE_LINKS, IN_PASSAGES, STAMP = (coun
 START, COUNT = counter(42), counter(43)  # a letter that was just written
 IN_SOME, IN_LINE = counter(44), counter(45)
 FREE_CARRIED, WORDS, RATED = (counter(n) for n in range(46, 49))  # words of bits; whether topics have rates
+IN_CHUNKS, FREE_CHUNK, FREE_CHUNKS, LIST_STRIDE = (counter(n) for n in range(49, 53))
 
 # Why the kernel came back, and which table has no room if that is it.
 DONE, PROGRESS, GROW = 0, 1, 2
@@ -110,6 +126,11 @@ IN_ROWS = TABLES
 @inlined
 def node(m: Block, me: int) -> int:
     return m[AT_NODES] + me * NODE
+
+
+@inlined
+def spot(m: Block, who: int) -> int:
+    return m[AT_SPOTS] + who * SPOT
 
 
 @inlined
