@@ -11,13 +11,13 @@ from trellis.experiments.chart import Chart, Series
 from trellis.experiments.claim import Claim
 from trellis.experiments.experiment import Experiment
 from trellis.experiments.rows import Row, Rows, average, pick, ratio
-from trellis.experiments.vitis.fig4 import FRIENDLY
 from trellis.experiments.vitis.setting import (
     BINS,
     BY_CHANCE,
     PATTERNS,
     RVR,
     SMALLER,
+    USUAL,
     VITIS,
     fixed,
     mean,
@@ -82,5 +82,5 @@ EXPERIMENT = Experiment(
         )
     ],
     charts=charts,
-    tables=(FRIENDLY,),
+    tables=(USUAL,),
 )

@@ -12,7 +12,6 @@ from trellis.experiments.chart import Chart, Series
 from trellis.experiments.claim import Claim
 from trellis.experiments.experiment import Experiment, Scale, Table
 from trellis.experiments.rows import Row, Rows, ratio
-from trellis.experiments.vitis.fig4 import FRIENDLY
 from trellis.experiments.vitis.setting import (
     BY_CHANCE,
     HIGH,
@@ -23,6 +22,7 @@ from trellis.experiments.vitis.setting import (
     SIZES,
     SMALLER,
     TABLE,
+    USUAL,
     VITIS,
     delay,
     mean,
@@ -110,5 +110,5 @@ EXPERIMENT = Experiment(
         ),
     ],
     charts=charts,
-    tables=(FRIENDLY, Table("sizes", rows)),
+    tables=(USUAL, Table("sizes", rows)),
 )

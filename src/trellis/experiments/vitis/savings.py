@@ -10,8 +10,18 @@ from trellis.experiments.chart import Chart, Series
 from trellis.experiments.claim import Claim
 from trellis.experiments.experiment import Experiment
 from trellis.experiments.rows import Rows
-from trellis.experiments.vitis.fig4 import FRIENDLY
-from trellis.experiments.vitis.setting import BY_CHANCE, PATTERNS, RANDOM, RVR, SMALLER, VITIS, below, mean, overhead
+from trellis.experiments.vitis.setting import (
+    BY_CHANCE,
+    PATTERNS,
+    RANDOM,
+    RVR,
+    SMALLER,
+    USUAL,
+    VITIS,
+    below,
+    mean,
+    overhead,
+)
 from trellis.metrics.summary import Interval
 
 
@@ -49,5 +59,5 @@ EXPERIMENT = Experiment(
         ),
     ],
     charts=charts,
-    tables=(FRIENDLY,),
+    tables=(USUAL,),
 )

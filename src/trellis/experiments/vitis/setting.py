@@ -23,7 +23,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from trellis.experiments import tasks
-from trellis.experiments.experiment import Scale
+from trellis.experiments.experiment import Scale, Table
 from trellis.experiments.rows import Row, Rows, average, pick
 from trellis.machine import Machine
 from trellis.metrics.hits import hits
@@ -211,6 +211,15 @@ def over_time(fates: Iterable[Iterable[int]]) -> list[list[int]]:
 
 def on_spark(spark: SparkSession, work: Iterable[Task]) -> Rows:
     return tasks.on_spark(spark, list(work), measured, cost)
+
+
+def usual(spark: SparkSession, scale: Scale) -> Rows:
+    """Vitis with every pattern and RVR, with a table of 15: what most figures have beside their own runs."""
+    size = SIZES[scale]
+    return on_spark(spark, map(task, [*(point(size, VITIS, pattern) for pattern in PATTERNS), point(size, RVR)]))
+
+
+USUAL = Table("usual", usual)
 
 
 def cost(asked: Task) -> float:
