@@ -54,7 +54,9 @@ class Shrunk:
         old = self.whole.block
         nodes, tight = self.whole.nodes, {t.OUTBOX: 8, t.INBOX: 8, t.LINKS: 8, t.PASSAGES: 1, t.CARRIED: 8}
         tight[t.POOL] = 8 * (nodes + len(self.whole.topics) + MORE)  # half of it is enough for any event
+        tight |= {t.CHUNKS: 1, t.NOTES: 1}
         strides = {t.KNOWN: (t.KNOWN_STRIDE, t.ROW), t.FULL: (t.FULL_STRIDE, 2), t.SHUNNED: (t.SHUN_STRIDE, 2)}
+        strides[t.LISTS] = (t.LIST_STRIDE, 1)
         rooms = {part: int(old[room(part.number)]) for part in t.PARTS} | tight
         rooms |= dict.fromkeys(t.LETTERS, 16) | {t.CARRIED_SLOTS: 16, t.PASSAGE_SLOTS: 2}
         rooms |= {part: stride * nodes for part, (_, stride) in strides.items()}
@@ -77,6 +79,8 @@ def test_tables_get_more_room_as_they_need_it(overlay: str) -> None:
     before = [int(shrunk.block[room(part.number)]) for part in parts]
     shrunk.run()
     assert all(int(shrunk.block[room(part.number)]) > was for part, was in zip(parts, before, strict=True))
+    paths = [] if overlay == "topic-overlay" else [t.LISTS, t.NOTES]
+    assert all(int(shrunk.block[room(part.number)]) > shrunk.nodes for part in paths)
     assert shrunk.trace().digest() == run(crowd, "reference").trace.digest()
 
 

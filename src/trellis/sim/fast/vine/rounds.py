@@ -216,7 +216,7 @@ def lacks_room(m: Block, rows: Block, me: int) -> bool:
         short = NO_LINKS
     elif m[IN_CHUNKS] - m[FREE_CHUNKS] + (m[n + CHILDREN] + 2 * topics) // CHUNK + MORE > m[ROOM_CHUNKS]:
         short = NO_CHUNKS
-    elif m[n + NOTED] > m[ROOM_NOTES]:
+    elif m[n + NOTED] + m[n + CHILDREN] > m[ROOM_NOTES]:
         short = NO_NOTES
     elif m[IN_PASSAGES] + 1 > m[ROOM_PASSAGES]:
         short = NO_PASSAGES
