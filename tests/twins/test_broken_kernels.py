@@ -82,7 +82,7 @@ BROKEN = {
     ),
     "a path that was given up is no way any more": (
         "rendezvous",
-        "import trellis.sim.fast.vine.relays as kernel\nkernel.part = lambda *_: None\n",
+        "import trellis.sim.fast.vine.parted as kernel\nkernel.add = lambda *_: None\n",
     ),
     "what is covered counts again": (
         "topic-overlay",
