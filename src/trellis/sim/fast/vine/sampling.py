@@ -16,6 +16,7 @@ from trellis.sim.fast.vine.tables import (
     FRESH,
     ID,
     ID_BITS,
+    LIFE,
     MARK,
     MARK_AT,
     PAIR,
@@ -48,8 +49,14 @@ def view_of(m: Block, me: int) -> int:
 
 @inlined
 def profile(m: Block, me: int) -> int:
-    """A node with its own profile, as others are told: whoever takes nothing never had another one."""
-    return me | (min(1, m[node(m, me) + TOPICS]) << ID_BITS)
+    """The node whose turn it is with its own profile, as others are told."""
+    return me | (version(m, me, m[LIFE]) << ID_BITS)
+
+
+@inlined
+def version(m: Block, who: int, life: int) -> int:
+    """Of a node's profile in one of its lives: whoever takes nothing never had another one."""
+    return (life << 1) | min(1, m[node(m, who) + TOPICS])
 
 
 @compiled
@@ -119,7 +126,8 @@ def put(m: Block, stamp: int, total: int, who: int, spoke: int) -> int:
         total += 1
     else:
         s = some(m, m[k + MARK_AT])
-        if spoke <= m[s + S_A]:
+        later = (who >> ID_BITS >> 1) - (m[s + S_VERSION] >> 1)  # by so many lives
+        if later < 0 or (later == 0 and spoke <= m[s + S_A]):
             return total
     m[s + S_NODE], m[s + S_VERSION], m[s + S_A] = who & ID, who >> ID_BITS, spoke
     return total
