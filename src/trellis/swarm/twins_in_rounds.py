@@ -62,7 +62,7 @@ def somebody_speaks(scenario: Scenario) -> bool:
 
 def comings(dice: Dice, nodes: int, end: int) -> list[dict[str, Any]]:
     """Nobody, few or nearly all; some dead in round 0, some for good, some several times, many in the same round."""
-    share = dice.one_of([0, 0, 0, 1, 3, 7])  # of eight
+    share = dice.one_of([1, 0, 3, 0, 7, 1, 0, 0, 3, 7])  # of eight
     together = dice.between(1, end)
     found: list[dict[str, Any]] = []
     for node in range(nodes):

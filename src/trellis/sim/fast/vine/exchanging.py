@@ -205,8 +205,7 @@ def exchange_profile(m: Block, rows: Block, me: int) -> None:
 
 
 @compiled
-def upon_beat(m: Block, rows: Block, me: int, sender: int, life: int, why: int, proposals: int, asks: int) -> None:
-    version = sampling.version(m, sender, life)
+def upon_beat(m: Block, rows: Block, me: int, sender: int, version: int, why: int, proposals: int, asks: int) -> None:
     row = neighbours.find(m, me, sender)
     if row == NONE:
         if why == NOT:

@@ -12,12 +12,12 @@ from trellis.sim.fast.memory import NONE, Block
 from trellis.sim.fast.vine import cuts, mail, neighbours, relays, ring, spreading
 from trellis.sim.fast.vine.tables import (
     A_NEXT,
+    ASKED_COUNT,
     AT_CUTS,
     AT_LETTERS,
     AT_LIST,
     AT_MINE,
     AT_TAKEN,
-    ASKED_COUNT,
     COUNT,
     COVERING,
     EARLY_COUNT,
@@ -205,7 +205,7 @@ def upon_found(m: Block, rows: Block, me: int, at: int, count: int) -> None:
 @compiled
 def found(m: Block, rows: Block, me: int, code: int, other: int) -> None:
     """Whoever has joined meanwhile compares what it has."""
-    if other == NONE or other == me:
+    if other in (NONE, me):
         m[taken(m, me, code) + T_NOBODY] += 1
         return
     begin_letter(m, me, code)

@@ -10,6 +10,7 @@ from trellis.sim.fast import lines as out
 from trellis.sim.fast.jit import compiled, inlined
 from trellis.sim.fast.memory import NONE, Block
 from trellis.sim.fast.vine import guessing, joining, mail, relays, sampling
+from trellis.sim.fast.vine.cuts import streams
 from trellis.sim.fast.vine.tables import (
     A_AT,
     A_NODE,
@@ -96,7 +97,6 @@ from trellis.sim.fast.vine.tables import (
     link_at,
     node,
 )
-from trellis.sim.fast.vine.cuts import streams
 
 
 @compiled
@@ -158,7 +158,9 @@ def begin_life(m: Block, me: int) -> None:
     m[n + DOUBTFUL] = m[n + STALE] = 1
     forget_carried(m, n)
     forget_passages(m, n)
-    for t in range(m[AT_TAKEN] + m[n + FIRST_TOPIC] * TAKES, m[AT_TAKEN] + (m[n + FIRST_TOPIC] + m[n + TOPICS]) * TAKES, TAKES):
+    for t in range(
+        m[AT_TAKEN] + m[n + FIRST_TOPIC] * TAKES, m[AT_TAKEN] + (m[n + FIRST_TOPIC] + m[n + TOPICS]) * TAKES, TAKES
+    ):
         forget_topic(m, t)
 
 

@@ -38,6 +38,7 @@ from trellis.sim.fast.vine.tables import (
     PACKET,
     ROUND,
     SENT,
+    SHOWN,
     SIDE,
     START,
     SWAPPED,
@@ -53,7 +54,7 @@ PACKETS = ["", "SAMPLE", "SWAP", "BEAT", "FULL", "NOTIFY", "PULL", "EVENT"]
 PACKETS += ["LOOKUP", "FOUND-SOME", "ASK-START", "START-AT", "SUMS"]
 SAMPLE, SWAP, BEAT, FULL, NOTIFY, PULL, EVENT = range(1, 8)  # from NOTIFY on they serve a message
 LOOKUP, FOUND, ASK, START_AT, SUMS = range(8, 13)  # and these a topic: what they say is a letter
-KINDS, REPLY, WHY_SHIFT, WHYS, SENDER_SHIFT, LIFE_SHIFT = 15, 16, 5, 3, 8, 8 + ID_BITS  # of the head
+KINDS, REPLY, WHY_SHIFT, WHYS, SENDER_SHIFT, VERSION_SHIFT = 15, 16, 5, 3, 8, 8 + ID_BITS  # of the head
 
 AGE_MAX = 1 << 16
 CONTACTS_MAX, CONTACT_MORE, NAME_MORE, NAME_MAX = 256, 48, 24, 256  # of parts/tman.py and parts/profiles.py
@@ -91,7 +92,7 @@ def post(m: Block, me: int, to: int, what: int, a: int, b: int) -> None:
         return
     p = m[AT_OUTBOX] + m[IN_OUTBOX] * PACKET
     m[IN_OUTBOX] += 1
-    m[p + TO], m[p + HEAD], m[p + A], m[p + B] = to, (m[LIFE] << LIFE_SHIFT) | (me << SENDER_SHIFT) | what, a, b
+    m[p + TO], m[p + HEAD], m[p + A], m[p + B] = to, (m[SHOWN] << VERSION_SHIFT) | (me << SENDER_SHIFT) | what, a, b
 
 
 @inlined

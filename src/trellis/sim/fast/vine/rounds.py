@@ -73,6 +73,7 @@ from trellis.sim.fast.vine.tables import (
     ROOM_POOL,
     ROUND,
     ROW,
+    SHOWN,
     SHUN_COUNT,
     SHUN_STRIDE,
     SHUNNED,
@@ -123,6 +124,7 @@ def begin_turn(m: Block, me: int) -> None:
     """Which topics are mine, for whoever asks, and in which life I am."""
     n, b = node(m, me), life(m, me)
     m[LIFE], m[OWN], m[GRACE] = m[b + LIFE_OF], m[b + OWN_OF], m[b + GRACE_OF]
+    m[SHOWN] = (m[LIFE] << 1) | min(1, m[n + TOPICS])  # whoever takes nothing never had another one
     first = m[AT_MINE] + m[n + FIRST_TOPIC]
     for k in range(m[n + TOPICS]):
         m[m[AT_OWNERS] + m[first + k]] = me + 1
@@ -166,13 +168,13 @@ def take_turn(m: Block, rows: Block, me: int) -> bool:
 
 @inlined
 def receive(m: Block, rows: Block, me: int, head: int, a: int, b: int) -> None:
-    sender, its_life, kind = (head >> mail.SENDER_SHIFT) & ID, head >> mail.LIFE_SHIFT, head & mail.KINDS
+    sender, version, kind = (head >> mail.SENDER_SHIFT) & ID, head >> mail.VERSION_SHIFT, head & mail.KINDS
     if kind >= mail.LOOKUP:
         joining.receive(m, rows, me, sender, kind, a, b)
         return
-    mail.arrived(m, rows, me, sender, its_life, kind, a if kind >= mail.NOTIFY else NONE)
+    mail.arrived(m, rows, me, sender, version >> 1, kind, a if kind >= mail.NOTIFY else NONE)
     if kind == mail.BEAT:
-        exchanging.upon_beat(m, rows, me, sender, its_life, (head >> mail.WHY_SHIFT) & mail.WHYS, a, b)
+        exchanging.upon_beat(m, rows, me, sender, version, (head >> mail.WHY_SHIFT) & mail.WHYS, a, b)
     elif kind == mail.NOTIFY:
         spreading.upon_notify(m, rows, me, sender, a)
     elif kind == mail.PULL:

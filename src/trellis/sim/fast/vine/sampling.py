@@ -16,7 +16,6 @@ from trellis.sim.fast.vine.tables import (
     FRESH,
     ID,
     ID_BITS,
-    LIFE,
     MARK,
     MARK_AT,
     PAIR,
@@ -29,8 +28,8 @@ from trellis.sim.fast.vine.tables import (
     S_VERSION,
     SAMPLE,
     SAMPLED,
+    SHOWN,
     START,
-    TOPICS,
     VIEW_COUNT,
     VIEW_MAX,
     mark_of,
@@ -50,13 +49,7 @@ def view_of(m: Block, me: int) -> int:
 @inlined
 def profile(m: Block, me: int) -> int:
     """The node whose turn it is with its own profile, as others are told."""
-    return me | (version(m, me, m[LIFE]) << ID_BITS)
-
-
-@inlined
-def version(m: Block, who: int, life: int) -> int:
-    """Of a node's profile in one of its lives: whoever takes nothing never had another one."""
-    return (life << 1) | min(1, m[node(m, who) + TOPICS])
+    return me | (m[SHOWN] << ID_BITS)
 
 
 @compiled

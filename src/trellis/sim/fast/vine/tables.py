@@ -122,9 +122,9 @@ START, COUNT = counter(42), counter(43)  # a letter that was just written
 IN_SOME, IN_LINE = counter(44), counter(45)
 FREE_CARRIED, WORDS, RATED = (counter(n) for n in range(46, 49))  # words of bits; whether topics have rates
 
-# Of the node whose turn it is, as grace: its life, and the number of that; then of all.
-LIFE, OWN, ALL_LIVES, NEXT_FATE, ALL_FATES, MOST_STREAMS = (counter(n) for n in range(60, 66))
-FIRST_GRACE, GRACE_GROWS, SHORTCUTS = (counter(n) for n in range(66, 69))  # at first, whether it changes; a draw
+# Of the node whose turn it is, as grace: its life, the number of that, its profile's version; then of all.
+LIFE, OWN, SHOWN, ALL_LIVES, NEXT_FATE, ALL_FATES, MOST_STREAMS = (counter(n) for n in range(60, 67))
+FIRST_GRACE, GRACE_GROWS, SHORTCUTS = (counter(n) for n in range(67, 70))  # at first, whether it changes; a draw
 
 # Why the kernel came back, and which table has no room if that is it.
 DONE, PROGRESS, GROW = 0, 1, 2
