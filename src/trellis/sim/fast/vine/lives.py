@@ -9,7 +9,7 @@ from __future__ import annotations
 from trellis.sim.fast import lines as out
 from trellis.sim.fast.jit import compiled, inlined
 from trellis.sim.fast.memory import NONE, Block
-from trellis.sim.fast.vine import guessing, joining, mail, relays, sampling
+from trellis.sim.fast.vine import guessing, mail, relays, sampling, starting
 from trellis.sim.fast.vine.cuts import streams
 from trellis.sim.fast.vine.tables import (
     A_AT,
@@ -224,7 +224,7 @@ def forget_passages(m: Block, n: int) -> None:
 
 @compiled
 def forget_topic(m: Block, t: int) -> None:
-    joining.forget_asks(m, t)
+    starting.forget_asks(m, t)
     free_chain(m, m[t + FIRST_WAITS])
     m[t + FIRST_WAITS] = m[t + LAST_WAITS] = m[t + FIRST_EARLY] = m[t + LAST_EARLY] = NONE
     m[t + WAIT_COUNT] = 0

@@ -5,7 +5,7 @@ from __future__ import annotations
 from trellis.sim.fast import lines as out
 from trellis.sim.fast.jit import compiled, inlined
 from trellis.sim.fast.memory import NONE, Block
-from trellis.sim.fast.vine import exchanging, joining, lives, mail, neighbours, relays, sampling, spreading
+from trellis.sim.fast.vine import exchanging, joining, lives, mail, neighbours, relays, sampling, spreading, starting
 from trellis.sim.fast.vine.tables import (
     A_AT,
     A_NODE,
@@ -214,7 +214,7 @@ def lacks_room(m: Block, rows: Block, me: int) -> bool:
     n, side = node(m, me), 1 - m[SIDE]
     known, topics = m[n + KNOWN_COUNT], m[ALL_TOPICS]
     joins, early = m[life(m, me) + JOINING_COUNT], m[life(m, me) + EARLY_COUNT]
-    asks = joins * (known + joining.ASKED_MAX + 2)
+    asks = joins * (known + starting.ASKED_MAX + 2)
     told = (joins + 1) * (m[MOST_STREAMS] + 8)
     sent = (2 + early) * (m[ALL] + 2) + m[n + PASSAGE_COUNT] + asks + MORE
     short = NONE

@@ -307,10 +307,10 @@ def hand_over(m: Block, rows: Block, n: int, me: int, code: int) -> None:
     while record != NONE:
         p = m[AT_PASSAGES] + record * PASSAGE
         message = m[p + P_MESSAGE]
-        if m[action(m, message) + A_TOPIC] == code and m[p + P_STATE] & (CAME | HAVE) == CAME:
-            if not taking.is_before_my_time(m, me, message):
-                m[p + P_STATE] |= HAVE
-                out.write(rows, m[NOW], 0, out.DELIVER, me, message, 0, -1, 0, 0)
+        came = m[action(m, message) + A_TOPIC] == code and m[p + P_STATE] & (CAME | HAVE) == CAME
+        if came and not taking.is_before_my_time(m, me, message):
+            m[p + P_STATE] |= HAVE
+            out.write(rows, m[NOW], 0, out.DELIVER, me, message, 0, -1, 0, 0)
         record = m[p + P_NEXT]
 
 
