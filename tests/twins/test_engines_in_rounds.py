@@ -12,14 +12,14 @@ import pytest
 
 from trellis.errors import ScenarioError, UnsupportedByEngine
 from trellis.metrics.hits import hits
-from trellis.protocols.overlays import vine, vine_packets, vine_spreading
-from trellis.protocols.parts import neighbours, relays, sampling, tman
+from trellis.protocols.overlays import vine, vine_packets, vine_spreading, vine_topics
+from trellis.protocols.parts import neighbours, relays, sampling, small_world, tman
 from trellis.scenario.load import from_mapping
 from trellis.scenario.plan import plan
-from trellis.sim import is_for_the_compiled, run
+from trellis.sim import cycles, is_for_the_compiled, run
 from trellis.sim.fast import LONG
 from trellis.sim.fast.memory import HEADER, TABLES, block, room, table
-from trellis.sim.fast.vine import asking, mail, spreading
+from trellis.sim.fast.vine import asking, guessing, joining, looking, mail, spreading, starting
 from trellis.sim.fast.vine import neighbours as fast_neighbours
 from trellis.sim.fast.vine import sampling as fast_sampling
 from trellis.sim.fast.vine import tables as t
@@ -27,6 +27,7 @@ from trellis.sim.fast.vine.rounds import MORE
 from trellis.sim.fast.vine.running import Vines
 from trellis.swarm.twins import compare
 
+CRASH = {"kind": "crash", "at": 3, "node": 1}
 VINES = ["vitis", "rendezvous", "topic-overlay"]
 
 
@@ -84,6 +85,15 @@ def test_tables_get_more_room_as_they_need_it(overlay: str) -> None:
     assert shrunk.trace().digest() == run(crowd, "reference").trace.digest()
 
 
+@pytest.mark.parametrize("overlay", VINES)
+def test_tables_get_more_room_while_nodes_come_and_go(overlay: str) -> None:
+    crashes = [{"kind": "crash", "at": 8 + n // 8, "node": n, "restart": 12 + n // 2} for n in range(18)]
+    crowd = scenario(overlay, faults={"events": crashes}, end=60)
+    shrunk = Shrunk(Vines(crowd, plan(crowd))).whole
+    shrunk.run()
+    assert shrunk.trace().digest() == run(crowd, "reference").trace.digest()
+
+
 def test_what_nobody_refers_to_goes_before_the_pool_gets_more_room(monkeypatch: pytest.MonkeyPatch) -> None:
     from trellis.sim.fast.vine import growing
 
@@ -138,7 +148,10 @@ def test_auto_takes_the_compiled_engine_for_long_runs() -> None:
             "stack.period over 'rendezvous'",
         ),
         ({"network": {"kind": "queue", "service": 1, "propagation": 9}}, "network 'queue'"),
-        ({"faults": {"events": [{"kind": "crash", "at": 3, "node": 1}]}}, "faults have"),
+        ({"faults": {"events": [{"kind": "pause", "at": 3, "node": 1, "span": 2}]}}, "faults have"),
+        ({"faults": {"events": [CRASH, {"kind": "sever", "at": 3, "node": 1, "other": 2, "span": 2}]}}, "faults have"),
+        ({"faults": {"events": [CRASH], "stillborn": 0.5}}, "faults have"),
+        ({"faults": {"events": [CRASH]}, "stack": {"overlay": "vitis", "ordering": "unordered"}}, "stack.repair over"),
         ({"faults": {"stillborn": 0.5}}, "faults have"),
         ({"subscriptions": {"kind": "buckets", "announce": True}}, "joining and leaving over 'vitis'"),
         ({"subscriptions": {"kind": "sessions", "subscribers": 3, "session": 9}}, "joining and leaving over 'vitis'"),
@@ -172,6 +185,7 @@ def test_a_table_without_room_for_the_ring_is_refused_as_the_machine_does() -> N
 def test_names_and_limits_are_those_of_the_machines() -> None:
     of = vine_packets
     packets = (of.Sample, of.Swap, of.Beat, of.Full, of.Notify, of.Pull, of.Pulled)
+    packets += (of.Lookup, of.Found, of.Ask, of.Start, of.Sums)
     assert mail.PACKETS[1:] == [packet.kind for packet in packets]
     names = ("KEPT", "AGAIN", "PASSED_MAX", "ASKERS_MAX")
     assert [getattr(spreading, name) for name in names] == [getattr(vine_spreading, name) for name in names]
@@ -180,6 +194,15 @@ def test_names_and_limits_are_those_of_the_machines() -> None:
     assert (mail.ROOM, mail.SAFE, mail.FEW, mail.CONTACTS_MAX) == (tman.ROOM, tman.SAFE, tman.FEW, tman.CONTACTS_MAX)
     assert (fast_neighbours.FULL_ROUNDS, fast_neighbours.FULL_MAX) == (neighbours.FULL, neighbours.FULL_MAX)
     assert (asking.FEW, asking.NAMES_MAX) == (relays.FEW, relays.NAMES_MAX)
+    assert (joining.AGAIN, starting.AGAIN, joining.ALONE) == (vine_topics.AGAIN, vine_topics.AGAIN, vine_topics.ALONE)
+    assert (joining.SLOW, joining.ASKED, starting.ASKED_MAX) == (
+        vine_topics.SLOW,
+        vine_topics.ASKED,
+        vine_topics.ASKED_MAX,
+    )
+    assert looking.STEPS_MAX == vine_packets.STEPS_MAX
+    assert t.FATES.width == t.F_CONTACT + cycles.CONTACTS
+    assert (guessing.SLACK, guessing.FEW_STEPS) == (small_world.SLACK, small_world.FEW_STEPS)
     reasons = (neighbours.NOT, neighbours.FRIEND, neighbours.SHORTCUT, neighbours.RING)
     assert reasons == (t.NOT, t.FRIEND, t.SHORTCUT, t.RING)
 

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
+from trellis.errors import ScenarioError
 from trellis.protocols.overlays.vine import AS_NEEDED
 from trellis.scenario.load import check, from_mapping
 from trellis.scenario.model import Scenario
+from trellis.scenario.plan import plan
 from trellis.swarm.dice import Dice
+from trellis.words import NodeId, Topic
 
 LONG = 220  # characters of a name, at times: then what nodes tell of themselves does not fit into a packet
 
@@ -31,9 +35,46 @@ def in_rounds(dice: Dice, overlay: str) -> Scenario:
         },
         "end": end,
     }
+    found = scenario_of(raw)
+    if crashes := comings(dice, nodes, end):
+        standing = plan(found).standing
+        raw["faults"] = {"events": crashes}
+        found = scenario_of(raw)
+        if dice.between(0, 1) or not somebody_speaks(found):
+            found = scenario_of(raw | {"workload": said_by_anybody(dice, standing, end)})
+    return found
+
+
+def scenario_of(raw: dict[str, Any]) -> Scenario:
     scenario = from_mapping(raw)
     check(scenario)
     return scenario
+
+
+def somebody_speaks(scenario: Scenario) -> bool:
+    """Whether there is always somebody up who can say what has to be said."""
+    try:
+        plan(scenario)
+    except ScenarioError:
+        return False
+    return True
+
+
+def comings(dice: Dice, nodes: int, end: int) -> list[dict[str, Any]]:
+    """Nobody, few or nearly all; some dead in round 0, some for good, some several times, many in the same round."""
+    share = dice.one_of([1, 0, 3, 0, 7, 1, 0, 0, 3, 7])  # of eight
+    together = dice.between(1, end)
+    found: list[dict[str, Any]] = []
+    for node in range(nodes):
+        at = dice.one_of([0, dice.between(1, end), together]) if dice.between(1, 8) <= share else end + 1
+        while at <= end:
+            restart = at + dice.one_of([1, 2, dice.between(1, 12), dice.between(1, end)])
+            if dice.between(0, 5) == 0:
+                found.append({"kind": "crash", "at": at, "node": node})
+                break
+            found.append({"kind": "crash", "at": at, "node": node, "restart": restart})
+            at = restart + dice.one_of([1, 5, dice.between(1, 30), end])
+    return found
 
 
 def options(dice: Dice, overlay: str) -> dict[str, int]:
@@ -74,3 +115,14 @@ def said(dice: Dice, topics: int, end: int) -> dict[str, Any]:
     alpha = dice.one_of([0.0, 0.0, 0.8, 3.0])
     per = dice.one_of([1, 2, 10])
     return {"kind": "rated", "messages": dice.between(1, 30), "begin": begin, "per": per, "alpha": alpha}
+
+
+def said_by_anybody(dice: Dice, standing: Mapping[Topic, tuple[NodeId, ...]], end: int) -> dict[str, Any]:
+    """Also by the dead, and by those who have just come back."""
+    members = [(topic, node) for topic, nodes in standing.items() for node in nodes]
+    often = [dice.one_of(members) for _ in range(dice.between(1, 5))]  # some say several things on one topic
+    messages = []
+    for _ in range(dice.between(1, 40)):
+        topic, node = dice.one_of(dice.one_of([members, often]))
+        messages.append({"at": dice.between(0, end), "node": node, "topic": topic})
+    return {"kind": "explicit", "messages": messages}

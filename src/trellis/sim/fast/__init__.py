@@ -18,7 +18,7 @@ from trellis.events import Publish
 from trellis.protocols import LAYERED, needs_fifo_links
 from trellis.protocols.parts.hierarchy import ROOT, in_tree
 from trellis.scenario.load import somebody_moves
-from trellis.scenario.model import Cycles, Faults, Matrix, Network, Queue, Random, Replies, Scenario, Script
+from trellis.scenario.model import Crash, Cycles, Faults, Matrix, Network, Queue, Random, Replies, Scenario, Script
 from trellis.scenario.plan import Plan, plan
 
 if TYPE_CHECKING:
@@ -170,6 +170,14 @@ def more_than_a_vine_knows(scenario: Scenario) -> str:
     return "joining and leaving" if somebody_moves(scenario.subscriptions) else ""
 
 
+def only_comings(scenario: Scenario) -> bool:
+    """Whether nodes die and come back, and nothing else goes wrong."""
+    faults = scenario.faults
+    if not isinstance(faults, Faults) or faults.lose or faults.stillborn:
+        return False
+    return bool(faults.events) and all(isinstance(fault, Crash) for fault in faults.events)
+
+
 def for_vines() -> Twin:
     return Twin(("unordered",), vines, more_than_a_vine_knows, (Cycles,), LONG, for_ever=True)
 
@@ -201,7 +209,8 @@ def covers(scenario: Scenario) -> None:
     if unknown := twin.refuses(scenario):
         raise UnsupportedByEngine(f"{unknown} over {stack.overlay!r} has no compiled twin; {INSTEAD}")
     stillborn = isinstance(scenario.network, Cycles) and Cycles in twin.networks and not twin.for_ever
-    if isinstance(scenario.faults, Faults) and (scenario.faults.events or not stillborn):
+    comings = isinstance(scenario.network, Cycles) and twin.for_ever and only_comings(scenario)
+    if isinstance(scenario.faults, Faults) and not comings and (scenario.faults.events or not stillborn):
         raise UnsupportedByEngine(f"faults have no compiled twin; {INSTEAD}")
     if not isinstance(scenario.network, twin.networks):
         kind = type(scenario.network).__struct_config__.tag

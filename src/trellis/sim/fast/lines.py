@@ -17,16 +17,17 @@ from trellis.trace.table import Trace, column_dtype, of_columns, one_by_one
 from trellis.words import Topic
 
 KINDS = ["send", "receive", "publish", "spread", "deliver", "settle", "confirm", "subscribe", "unsubscribe"]
-KINDS += ["refuse", "skip", "inherit", "crash", "fill"]
+KINDS += ["refuse", "skip", "inherit", "crash", "fill", "start"]
 SEND, RECEIVE, PUBLISH, SPREAD, DELIVER, SETTLE, CONFIRM, SUBSCRIBE, UNSUBSCRIBE, REFUSE, SKIP = range(11)
-INHERIT, CRASH, FILL = 11, 12, 13
+INHERIT, CRASH, FILL, START = 11, 12, 13, 14
 
 # A block of rows begins with how many there are, and whether any are kept at all.
 ROWS, KEPT, HEADER = 0, 1, 2
 AT, WAIT, WHAT, ID, MANY, WIDTH = 0, 1, 2, 3, 4, 5
 PACKET_SHIFT, NODE_SHIFT, PEER_SHIFT = 4, 8, 28  # of `what`; the kind has the lowest bits
 BATCH_SHIFT = 32  # of `many`; the barrier has the lowest bits
-BYTE, NODE = (1 << 4) - 1, (1 << 20) - 1
+NODE_BITS = 20
+BYTE, NODE = (1 << 4) - 1, (1 << NODE_BITS) - 1
 AT_ONCE = 1 << 14  # rows laid out together
 
 
@@ -76,16 +77,18 @@ def write_all(rows: Block, kind: int, nodes: Block, topics: int, topic: int) -> 
 
 @inlined
 def own(topics: int, node: int, topic: int) -> int:
-    """The id of an application's row."""
+    """The id of an application's row; in a later life of its node, that stands above the node's bits."""
     return -1 - (node * topics + topic)
 
 
 def trace(rows: Block, waves: Block, topics: list[Topic], packets: list[str]) -> Trace:
-    """`waves` has the source, the topic and the number of each. Some rows at a time, while they are in the cache."""
+    """`waves` has the source, the topic and the number of each, and where nodes have several lives, in which it was.
+    Some rows at a time, while they are in the cache.
+    """
     cells = rows[HEADER : HEADER + int(rows[ROWS]) * WIDTH].reshape(-1, WIDTH)
     found = {column.name: np.zeros(len(cells), column_dtype(column)) for column in COLUMNS}
     found["position"] = np.arange(len(cells))
-    source, topic, seq = (np.ascontiguousarray(waves[:, k]) for k in range(3))
+    source, topic, seq, *lives = (np.ascontiguousarray(column) for column in waves.T)
     for start in range(0, len(cells), AT_ONCE):
         some, here = cells[start : start + AT_ONCE], slice(start, start + AT_ONCE)
         what, id, many = some[:, WHAT], some[:, ID], some[:, MANY]
@@ -97,6 +100,9 @@ def trace(rows: Block, waves: Block, topics: list[Topic], packets: list[str]) ->
         found["batch"][here], found["barrier"][here] = many >> BATCH_SHIFT, many & ((1 << BATCH_SHIFT) - 1)
         found["topic"][here] = code % len(topics) if wave is None else np.where(is_own, code % len(topics), topic[wave])
         owner = code // len(topics)  # of a packet that serves no message, who sent it
+        if lives:
+            owner, life = owner & NODE, owner >> NODE_BITS
+            found["incarnation"][here] = life if wave is None else np.where(is_own, life, lives[0][wave])
         found["source"][here] = owner if wave is None else np.where(is_own, owner, source[wave])
         found["seq"][here] = 0 if wave is None else np.where(is_own, 0, seq[wave])
     return Trace(one_by_one(of_columns(found, {"kind": KINDS, "packet": packets, "topic": topics})))

@@ -50,6 +50,7 @@ from trellis.sim.fast.vine.tables import (
     START,
     SWAPPED,
     VERSION,
+    VERSIONS,
     VIEW_COUNT,
     VITIS,
     WHO,
@@ -136,12 +137,12 @@ def gather(m: Block, me: int, start: int, count: int) -> int:
         put(m, stamp, m[row + WHO], m[row + VERSION])
     for at in range(mail.letter(m, start), mail.letter(m, start) + count):
         if m[at] >> AGE_SHIFT <= m[LIMIT]:
-            who, version = m[at] & ID, (m[at] >> ID_BITS) & 1
+            who, version = m[at] & ID, (m[at] >> ID_BITS) & VERSIONS
             k = mark_of(m, who)
             if m[k + MARK] != stamp:
                 put(m, stamp, who, version)
-            elif version:
-                m[some(m, m[k + MARK_AT]) + S_VERSION] = 1
+            elif version > m[some(m, m[k + MARK_AT]) + S_VERSION]:
+                m[some(m, m[k + MARK_AT]) + S_VERSION] = version
     view = sampling.view_of(m, me)
     for v in range(view, view + m[n + VIEW_COUNT] * PAIR, PAIR):
         if m[ROUND] - m[v + 1] <= m[LIMIT] and m[mark_of(m, m[v] & ID) + MARK] != stamp:
@@ -204,30 +205,29 @@ def exchange_profile(m: Block, rows: Block, me: int) -> None:
 
 
 @compiled
-def upon_beat(m: Block, rows: Block, me: int, sender: int, why: int, proposals: int, asks: int) -> None:
+def upon_beat(m: Block, rows: Block, me: int, sender: int, version: int, why: int, proposals: int, asks: int) -> None:
     row = neighbours.find(m, me, sender)
     if row == NONE:
         if why == NOT:
             return
         neighbours.forget_refusals(m, me, sender)
-        row = neighbours.add(m, me, sender, sampling.profile(m, sender) >> ID_BITS)
+        row = neighbours.add(m, me, sender, version)
         m[row + WHY_THEIRS] = why
-        hear(m, me, row, proposals, asks)
+        hear(m, me, row, version, proposals, asks)
         neighbours.make_room(m, rows, me)
     elif why == NOT and not m[row + WHY_MINE]:
         neighbours.let_go(m, me, sender)
     else:
         m[row + WHY_THEIRS] = why
-        hear(m, me, row, proposals, asks)
+        hear(m, me, row, version, proposals, asks)
 
 
 @compiled
-def hear(m: Block, me: int, row: int, proposals: int, asks: int) -> None:
+def hear(m: Block, me: int, row: int, version: int, proposals: int, asks: int) -> None:
     n, pool, other = node(m, me), m[AT_POOL], m[row + WHO]
-    m[row + HEARD] = m[ROUND]
+    m[row + HEARD], m[row + VERSION] = m[ROUND], version
     if not m[row + SPOKE]:
         m[row + SPOKE] = m[n + DOUBTFUL] = m[n + STALE] = 1
-        m[row + VERSION] = sampling.profile(m, other) >> ID_BITS
         m[row + SHARES] = neighbours.in_common(m, me, other)
     if proposals != m[row + PROPOSALS]:
         if differ(m, pool, proposals, m[row + PROPOSALS]):

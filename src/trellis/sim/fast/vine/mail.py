@@ -30,6 +30,7 @@ from trellis.sim.fast.vine.tables import (
     IN_INBOX,
     IN_LETTERS,
     IN_OUTBOX,
+    LIFE,
     LOSS,
     MOST_TOPICS,
     NODE,
@@ -37,6 +38,7 @@ from trellis.sim.fast.vine.tables import (
     PACKET,
     ROUND,
     SENT,
+    SHOWN,
     SIDE,
     START,
     SWAPPED,
@@ -49,8 +51,10 @@ from trellis.sim.fast.vine.tables import (
 )
 
 PACKETS = ["", "SAMPLE", "SWAP", "BEAT", "FULL", "NOTIFY", "PULL", "EVENT"]
+PACKETS += ["LOOKUP", "FOUND-SOME", "ASK-START", "START-AT", "SUMS"]
 SAMPLE, SWAP, BEAT, FULL, NOTIFY, PULL, EVENT = range(1, 8)  # from NOTIFY on they serve a message
-KINDS, REPLY, WHY_SHIFT, WHYS, SENDER_SHIFT = 7, 8, 4, 3, 8  # of the head
+LOOKUP, FOUND, ASK, START_AT, SUMS = range(8, 13)  # and these a topic: what they say is a letter
+KINDS, REPLY, WHY_SHIFT, WHYS, SENDER_SHIFT, VERSION_SHIFT = 15, 16, 5, 3, 8, 8 + ID_BITS  # of the head
 
 AGE_MAX = 1 << 16
 CONTACTS_MAX, CONTACT_MORE, NAME_MORE, NAME_MAX = 256, 48, 24, 256  # of parts/tman.py and parts/profiles.py
@@ -78,23 +82,32 @@ def send(m: Block, rows: Block, me: int, to: int, what: int, id: int, a: int, b:
     if id >= 0:
         out.write(rows, m[NOW], 0, out.SEND, me, id, kind, to, kind == EVENT, 0)
     elif m[UPKEEP]:
-        out.write(rows, m[NOW], 0, out.SEND, me, out.own(m[ALL_TOPICS] + 1, me, m[ALL_TOPICS]), kind, to, 0, 0)
+        out.write(rows, m[NOW], 0, out.SEND, me, own(m, me, m[LIFE], m[ALL_TOPICS]), kind, to, 0, 0)
+    post(m, me, to, what, a, b)
+
+
+@inlined
+def post(m: Block, me: int, to: int, what: int, a: int, b: int) -> None:
     if m[LOSS] and is_lost(m, me):
         return
     p = m[AT_OUTBOX] + m[IN_OUTBOX] * PACKET
     m[IN_OUTBOX] += 1
-    m[p + TO], m[p + HEAD], m[p + A], m[p + B] = to, (me << SENDER_SHIFT) | what, a, b
+    m[p + TO], m[p + HEAD], m[p + A], m[p + B] = to, (m[SHOWN] << VERSION_SHIFT) | (me << SENDER_SHIFT) | what, a, b
 
 
 @inlined
-def arrived(m: Block, rows: Block, me: int, sender: int, kind: int, id: int) -> None:
+def own(m: Block, who: int, life: int, code: int) -> int:
+    """The id of what a node says of a topic, of all of them or of itself (`running.py` has the names)."""
+    return out.own(m[ALL_TOPICS] + 2, (life << ID_BITS) | who, code)
+
+
+@inlined
+def arrived(m: Block, rows: Block, me: int, sender: int, life: int, kind: int, id: int) -> None:
     """The row of it."""
     if id >= 0:
         out.write(rows, m[NOW], 0, out.RECEIVE, me, id, kind, sender, kind == EVENT, 0)
     elif m[UPKEEP]:
-        out.write(
-            rows, m[NOW], 0, out.RECEIVE, me, out.own(m[ALL_TOPICS] + 1, sender, m[ALL_TOPICS]), kind, sender, 0, 0
-        )
+        out.write(rows, m[NOW], 0, out.RECEIVE, me, own(m, sender, life, m[ALL_TOPICS]), kind, sender, 0, 0)
 
 
 @compiled
@@ -141,6 +154,18 @@ def tell(m: Block, who: int, age: int) -> None:
     """One more contact; `who` with the version of its profile."""
     m[m[AT_LETTERS + 1 - m[SIDE]] + m[START] + m[COUNT]] = who | (min(age, AGE_MAX) << AGE_SHIFT)
     m[COUNT] += 1
+
+
+@inlined
+def put(m: Block, word: int) -> None:
+    """One more word of a letter that is about a topic."""
+    m[m[AT_LETTERS + 1 - m[SIDE]] + m[START] + m[COUNT]] = word
+    m[COUNT] += 1
+
+
+@inlined
+def close_letter(m: Block) -> None:
+    m[IN_LETTERS + 1 - m[SIDE]] += m[COUNT]
 
 
 @compiled

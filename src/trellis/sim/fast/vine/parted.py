@@ -81,7 +81,7 @@ def put_lately(m: Block, me: int, code: int, stamp: int, count: int) -> int:
     if not left:
         return count
     named = m[AT_LIST]
-    while left > 0:  # all of this topic, in the order of their first notes; whoever counts is marked
+    while left > 0:  # all of this topic, in the order of their first notes; by the last ones, who counts is marked
         at = m[AT_CHUNKS] + chunk * CHUNK
         for k in range(at + 1, at + 1 + min(left, NOTES)):
             if m[k] & CODE == code:
@@ -89,11 +89,9 @@ def put_lately(m: Block, me: int, code: int, stamp: int, count: int) -> int:
                 h = mark_of(m, other)
                 if m[h + MARK] != stamp:
                     m[h + MARK] = stamp
-                    m[h + MARK_AT] = NONE
                     m[named + count] = other
                     count += 1
-                if m[k] >> UNTIL > m[ROUND]:
-                    m[h + MARK_AT] = 1
+                m[h + MARK_AT] = 1 if m[k] >> UNTIL > m[ROUND] else NONE
         left -= NOTES
         chunk = m[at]
     kept = count_from
@@ -138,15 +136,20 @@ def first_notes(m: Block, n: int) -> int:
     return count
 
 
+@inlined
+def forget(m: Block, n: int) -> None:
+    """All of it."""
+    if m[n + NOTED]:
+        m[m[AT_CHUNKS] + m[n + LAST_CHUNK] * CHUNK] = m[FREE_CHUNK]
+        m[FREE_CHUNK] = m[n + FIRST_CHUNK]
+        m[FREE_CHUNKS] += -(-m[n + NOTED] // NOTES)
+    m[n + NOTED] = 0
+
+
 @compiled
 def again(m: Block, n: int, count: int) -> None:
     """A new log of those that still count."""
-    if m[n + NOTED]:
-        chunks = -(-m[n + NOTED] // NOTES)
-        m[m[AT_CHUNKS] + m[n + LAST_CHUNK] * CHUNK] = m[FREE_CHUNK]
-        m[FREE_CHUNK] = m[n + FIRST_CHUNK]
-        m[FREE_CHUNKS] += chunks
-    m[n + NOTED] = 0
+    forget(m, n)
     for k in range(m[AT_NOTES], m[AT_NOTES] + count * NOTE, NOTE):
         if m[k + N_WHAT] >> UNTIL > m[ROUND]:
             add(m, n, m[k + N_WHAT])

@@ -32,6 +32,7 @@ from trellis.sim.fast.vine.tables import (
     SEEN,
     SEEN_AT,
     STALE,
+    free_chain,
     free_link,
     link_at,
     new_link,
@@ -144,11 +145,28 @@ def take_out(m: Block, me: int, code: int, child: int) -> None:
     if m[c + FIRST_CHILD] != NONE:
         list_least(m, me, code, c)
         return
-    hashing.remove(m, m[AT_CARRIED_SLOTS], m[ROOM_CARRIED_SLOTS] - 1, m[c + C_KEY])
     m[list_of(m, me) + m[c + C_PLACE]] = NONE
     m[n + HOLES] += 1
+    carry_no_more(m, c)
+
+
+@inlined
+def carry_no_more(m: Block, c: int) -> None:
+    hashing.remove(m, m[AT_CARRIED_SLOTS], m[ROOM_CARRIED_SLOTS] - 1, m[c + C_KEY])
     m[c + C_KEY], m[c + C_PLACE] = NONE, m[FREE_CARRIED]
     m[FREE_CARRIED] = (c - m[AT_CARRIED]) // CARRY
+
+
+@compiled
+def forget(m: Block, me: int) -> None:
+    """All that a node carried."""
+    n, first = node(m, me), list_of(m, me)
+    for k in range(first, first + m[n + LISTED]):
+        if m[k] != NONE:
+            c = carried(m, me, m[k] & CODE)
+            free_chain(m, m[c + FIRST_CHILD])
+            carry_no_more(m, c)
+    m[n + LISTED] = m[n + HOLES] = m[n + CHILDREN] = 0
 
 
 @compiled

@@ -5,7 +5,7 @@ from __future__ import annotations
 from trellis.sim.fast import lines as out
 from trellis.sim.fast.jit import compiled, inlined
 from trellis.sim.fast.memory import NONE, Block
-from trellis.sim.fast.vine import exchanging, mail, neighbours, parted, sampling, spreading
+from trellis.sim.fast.vine import exchanging, joining, lives, mail, neighbours, parted, sampling, spreading, starting
 from trellis.sim.fast.vine.tables import (
     A_AT,
     A_NODE,
@@ -19,6 +19,7 @@ from trellis.sim.fast.vine.tables import (
     AT_MINE,
     AT_OWNERS,
     AT_POOL,
+    BORN_AT,
     CARRIED,
     CHILDREN,
     CHUNK,
@@ -26,6 +27,7 @@ from trellis.sim.fast.vine.tables import (
     CURSOR,
     CYCLED,
     DONE,
+    EARLY_COUNT,
     EVENTS,
     FIRST_TOPIC,
     FREE_CHUNKS,
@@ -33,8 +35,11 @@ from trellis.sim.fast.vine.tables import (
     FULL,
     FULL_COUNT,
     FULL_STRIDE,
+    GRACE,
+    GRACE_OF,
     GROW,
     HEAD,
+    ID,
     IN_CARRIED,
     IN_CHUNKS,
     IN_LETTERS,
@@ -43,20 +48,27 @@ from trellis.sim.fast.vine.tables import (
     IN_PASSAGES,
     IN_POOL,
     IN_ROWS,
+    IS_DEAD,
+    JOINING_COUNT,
     KNOWN,
     KNOWN_COUNT,
     KNOWN_STRIDE,
     LACKING,
     LETTERS,
+    LIFE,
+    LIFE_OF,
     LINKS,
     LIST_STRIDE,
     LISTED,
     LISTS,
+    MOST_STREAMS,
     NEXT_ACTION,
     NOTED,
     NOTES,
     NOW,
     OUTBOX,
+    OWN,
+    OWN_OF,
     PACKET,
     PAIR,
     PASSAGE_COUNT,
@@ -74,6 +86,7 @@ from trellis.sim.fast.vine.tables import (
     ROOM_POOL,
     ROUND,
     ROW,
+    SHOWN,
     SHUN_COUNT,
     SHUN_STRIDE,
     SHUNNED,
@@ -84,6 +97,7 @@ from trellis.sim.fast.vine.tables import (
     VIEW_MAX,
     A,
     B,
+    life,
     node,
     topic,
 )
@@ -101,6 +115,8 @@ def go_on(m: Block, rows: Block, end: int, due: int) -> int:
     """Work off rounds until `due` events have happened, or something has no room."""
     while True:
         if m[TURN] == m[ALL]:
+            if not lives.end_round(m, rows):
+                return GROW
             if m[EVENTS] >= due:
                 return PROGRESS
             if m[NOW] + 1 > end:
@@ -120,8 +136,10 @@ def go_on(m: Block, rows: Block, end: int, due: int) -> int:
 
 @compiled
 def begin_turn(m: Block, me: int) -> None:
-    """Which topics are mine, for whoever asks."""
-    n = node(m, me)
+    """Which topics are mine, for whoever asks, and in which life I am."""
+    n, b = node(m, me), life(m, me)
+    m[LIFE], m[OWN], m[GRACE] = m[b + LIFE_OF], m[b + OWN_OF], m[b + GRACE_OF]
+    m[SHOWN] = (m[LIFE] << 1) | min(1, m[n + TOPICS])  # whoever takes nothing never had another one
     first = m[AT_MINE] + m[n + FIRST_TOPIC]
     for k in range(m[n + TOPICS]):
         m[m[AT_OWNERS] + m[first + k]] = me + 1
@@ -131,15 +149,20 @@ def begin_turn(m: Block, me: int) -> None:
 @compiled
 def take_turn(m: Block, rows: Block, me: int) -> bool:
     """A node's packets, its round, and what its application does; False, and again, if something has no room."""
+    b = life(m, me)
+    if m[b + IS_DEAD]:
+        lives.miss_turn(m, me)
+        return True
+    born = m[b + BORN_AT]
     while m[CURSOR] < m[node(m, me) + AFTER]:
         if lacks_room(m, rows, me):
             return False
         p = m[AT_INBOX] + m[CURSOR] * PACKET
         m[CURSOR] += 1
         m[EVENTS] += 1
-        m[ROUND] = m[NOW] - 1
+        m[ROUND] = m[NOW] - 1 - born
         receive(m, rows, me, m[p + HEAD], m[p + A], m[p + B])
-    m[ROUND] = m[NOW]
+    m[ROUND] = m[NOW] - born
     if not m[CYCLED] and m[NOW]:
         if lacks_room(m, rows, me):
             return False
@@ -160,10 +183,13 @@ def take_turn(m: Block, rows: Block, me: int) -> bool:
 
 @inlined
 def receive(m: Block, rows: Block, me: int, head: int, a: int, b: int) -> None:
-    sender, kind = head >> mail.SENDER_SHIFT, head & mail.KINDS
-    mail.arrived(m, rows, me, sender, kind, a if kind >= mail.NOTIFY else NONE)
+    sender, version, kind = (head >> mail.SENDER_SHIFT) & ID, head >> mail.VERSION_SHIFT, head & mail.KINDS
+    if kind >= mail.LOOKUP:
+        joining.receive(m, rows, me, sender, kind, a, b)
+        return
+    mail.arrived(m, rows, me, sender, version >> 1, kind, a if kind >= mail.NOTIFY else NONE)
     if kind == mail.BEAT:
-        exchanging.upon_beat(m, rows, me, sender, (head >> mail.WHY_SHIFT) & mail.WHYS, a, b)
+        exchanging.upon_beat(m, rows, me, sender, version, (head >> mail.WHY_SHIFT) & mail.WHYS, a, b)
     elif kind == mail.NOTIFY:
         spreading.upon_notify(m, rows, me, sender, a)
     elif kind == mail.PULL:
@@ -192,6 +218,8 @@ def cycle(m: Block, rows: Block, me: int) -> None:
     if to != NONE:
         exchanging.send_buffer(m, rows, me, to, 0)
     exchanging.exchange_profile(m, rows, me)
+    if m[life(m, me) + JOINING_COUNT]:
+        joining.go_on(m, rows, me)
     spreading.begin_round(m, rows, me)
 
 
@@ -200,25 +228,28 @@ def lacks_room(m: Block, rows: Block, me: int) -> bool:
     """Whether some table has too little room for whatever may come of one event; which one is noted."""
     n, side = node(m, me), 1 - m[SIDE]
     known, topics = m[n + KNOWN_COUNT], m[ALL_TOPICS]
-    sent = 2 * m[ALL] + m[n + PASSAGE_COUNT] + MORE
+    joins, early = m[life(m, me) + JOINING_COUNT], m[life(m, me) + EARLY_COUNT]
+    asks = joins * (known + starting.ASKED_MAX + 2)
+    told = (joins + 1) * (m[MOST_STREAMS] + 8)
+    sent = (2 + early) * (m[ALL] + 2) + m[n + PASSAGE_COUNT] + asks + MORE
     short = NONE
     if not out.has_room(rows, sent):
         short = IN_ROWS
     elif m[IN_OUTBOX] + sent > m[ROOM_OUTBOX]:
         short = IN_BOX
-    elif m[IN_LETTERS + side] + 4 * (known + VIEW_MAX + MORE) > m[ROOM_LETTERS + side]:
+    elif m[IN_LETTERS + side] + 4 * (known + VIEW_MAX + MORE) + told > m[ROOM_LETTERS + side]:
         short = IN_LETTER + side
     elif m[IN_POOL] + 4 * (topics + m[ALL] + MORE) > m[ROOM_POOL]:
         short = NO_POOL
     elif m[IN_CARRIED] + topics + MORE > m[ROOM_CARRIED]:
         short = NO_CARRIED
-    elif m[IN_LINKS] - m[FREE_LINKS] + 2 * topics + MORE > m[ROOM_LINKS]:
+    elif m[IN_LINKS] - m[FREE_LINKS] + 2 * topics + asks + MORE > m[ROOM_LINKS]:
         short = NO_LINKS
     elif m[IN_CHUNKS] - m[FREE_CHUNKS] + (m[n + CHILDREN] + 2 * topics) // CHUNK + MORE > m[ROOM_CHUNKS]:
         short = NO_CHUNKS
     elif m[n + NOTED] + m[n + CHILDREN] > m[ROOM_NOTES]:
         short = NO_NOTES
-    elif m[IN_PASSAGES] + 1 > m[ROOM_PASSAGES]:
+    elif m[IN_PASSAGES] + 1 + early > m[ROOM_PASSAGES]:
         short = NO_PASSAGES
     elif (known + min(m[TABLE_MAX], mail.CONTACTS_MAX + VIEW_MAX) + 2) * ROW > m[KNOWN_STRIDE]:
         short = NO_KNOWN

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 
 import numpy as np
 
 from trellis import draw, protocols
 from trellis.machine import Place
 from trellis.protocols.overlays.topic_overlay import UNBOUNDED
-from trellis.protocols.overlays.vine import CONTACTS
+from trellis.protocols.overlays.vine import AS_NEEDED, CONTACTS
 from trellis.protocols.overlays.vine_packets import EVERY
 from trellis.protocols.overlays.vitis import grace_of
 from trellis.protocols.parts import small_world
@@ -22,6 +23,8 @@ from trellis.sim.fast.driver import Driver
 from trellis.sim.fast.memory import NONE, Block, block, table
 from trellis.sim.fast.vine import growing, mail, rounds
 from trellis.sim.fast.vine import tables as t
+from trellis.sim.fast.vine.comings import comings, lay_out
+from trellis.sim.fast.vine.comings import rooms as rooms_of_comings
 from trellis.sim.settled import is_settled
 from trellis.trace.table import Trace
 from trellis.words import Time
@@ -43,6 +46,7 @@ class Vines(Driver):
         place = Place(0, self.nodes, seed=scenario.seed, topics=self.about)
         protocols.build(scenario.stack.overlay, scenario.stack.ordering, place, scenario.stack.options())  # or refuses
         self.options = protocols.LAYERED[scenario.stack.overlay].options | scenario.stack.options()
+        self.comings = comings(scenario)
         self.rows = out.lines(1 << 16, True)
         self.block = self.begin()
 
@@ -86,6 +90,8 @@ class Vines(Driver):
             t.SPOTS: nodes,
             t.SHARED: nodes * t.SHARED_MAX,
         }
+        said = self.said()
+        rooms |= rooms_of_comings(self.comings, nodes, mine, topics, said)
         rooms[t.CARRIED_SLOTS], rooms[t.PASSAGE_SLOTS] = 2 * rooms[t.CARRIED], 2 * rooms[t.PASSAGES]
         m = block(rooms)
         for part, stride in strides.items():
@@ -100,7 +106,8 @@ class Vines(Driver):
         bits = table(m, t.BITS)[:, 0].reshape(nodes, words)
         np.bitwise_or.at(bits, (who, mine // 64), np.int64(1) << (mine % 64))
         self.begin_nodes(m, np.bincount(who, minlength=nodes))
-        self.begin_actions(m)
+        self.begin_actions(m, said)
+        lay_out(m, self.comings, said)
         self.confirm(members)
         return m
 
@@ -110,10 +117,12 @@ class Vines(Driver):
         options = self.options
         m[t.LIMIT], m[t.SAMPLE], m[t.K] = options["limit"], options["sample"], self.k
         m[t.GRACE] = grace_of(options["grace"], self.k, self.nodes)
+        m[t.GRACE_GROWS] = options["grace"] == AS_NEEDED
         m[t.D], m[t.COVER] = options.get("d", 0), options.get("cover", 0)
         m[t.LOSS] = math.ceil((network.loss or 0.0) * 2**53)
         m[t.UPKEEP] = network.upkeep is not False
         purposes = {t.SAMPLED: draw.SAMPLED, t.FRESH: draw.FRESH, t.SWAPPED: draw.SWAPPED, t.CHANNEL: draw.CHANNEL}
+        purposes[t.SHORTCUTS] = draw.SHORTCUT
         for where, purpose in purposes.items():
             m[where] = signed(draw.draw(seed, purpose))
 
@@ -152,16 +161,28 @@ class Vines(Driver):
             for n, distance in enumerate(small_world.distances(seed, me, self.k, self.nodes)):
                 far[me, 2 * n : 2 * n + 2] = signed(distance ^ (1 << 63)), distance // small_world.SLACK
 
-    def begin_actions(self, m: Block) -> None:
-        m[t.ALL_ACTIONS] = len(self.plan.actions)
-        said: dict[tuple[int, str], int] = {}
+    def said(self) -> dict[tuple[int, int, int], list[int]]:
+        """Messages by topic, node and life; what the dead would say is none."""
+        found: dict[tuple[int, int, int], list[int]] = {}
         for k, (at, node, event) in enumerate(self.plan.actions):
-            seq = said[node, event.topic] = said.get((node, event.topic), 0) + 1
-            table(m, t.ACTIONS)[k] = at, node, self.code[event.topic], seq
+            if (life := self.comings.life(node, at)) != NONE:
+                found.setdefault((self.code[event.topic], node, life), []).append(k)
+        return found
+
+    def begin_actions(self, m: Block, said: Mapping[tuple[int, int, int], list[int]]) -> None:
+        m[t.ALL_ACTIONS] = len(self.plan.actions)
+        actions = table(m, t.ACTIONS)
+        for k, (at, node, event) in enumerate(self.plan.actions):
+            actions[k, : t.A_SEQ] = at, node, self.code[event.topic]
+        for (_, _, life), messages in said.items():
+            actions[messages, t.A_LIFE] = life
+            actions[messages, t.A_SEQ] = range(1, len(messages) + 1)
 
     def confirm(self, members: list[Block]) -> None:
+        names, absent = len(self.topics) + 2, np.array(self.comings.absent, np.int64)
+        self.rows = out.write_all(self.rows, out.CRASH, absent, names, names - 1)
         for code, who in enumerate(members):
-            self.rows = out.write_all(self.rows, out.CONFIRM, who, len(self.topics) + 1, code)
+            self.rows = out.write_all(self.rows, out.CONFIRM, np.setdiff1d(who, absent), names, code)
 
     # The run
 
@@ -186,8 +207,8 @@ class Vines(Driver):
         return found
 
     def trace(self) -> Trace:
-        said = table(self.block, t.ACTIONS)[:, [t.A_NODE, t.A_TOPIC, t.A_SEQ]]
-        return out.trace(self.rows, said, [*self.topics, EVERY], mail.PACKETS)
+        said = table(self.block, t.ACTIONS)[:, [t.A_NODE, t.A_TOPIC, t.A_SEQ, t.A_LIFE]]
+        return out.trace(self.rows, said, [*self.topics, EVERY, ""], mail.PACKETS)
 
     def grow(self) -> None:
         which = int(self.block[t.LACKING])

@@ -28,8 +28,8 @@ from trellis.sim.fast.vine.tables import (
     S_VERSION,
     SAMPLE,
     SAMPLED,
+    SHOWN,
     START,
-    TOPICS,
     VIEW_COUNT,
     VIEW_MAX,
     mark_of,
@@ -49,8 +49,8 @@ def view_of(m: Block, me: int) -> int:
 
 @inlined
 def profile(m: Block, me: int) -> int:
-    """A node with its own profile, as others are told: whoever takes nothing never had another one."""
-    return me | (min(1, m[node(m, me) + TOPICS]) << ID_BITS)
+    """The node whose turn it is with its own profile, as others are told."""
+    return me | (m[SHOWN] << ID_BITS)
 
 
 @compiled
@@ -120,7 +120,8 @@ def put(m: Block, stamp: int, total: int, who: int, spoke: int) -> int:
         total += 1
     else:
         s = some(m, m[k + MARK_AT])
-        if spoke <= m[s + S_A]:
+        later = (who >> ID_BITS >> 1) - (m[s + S_VERSION] >> 1)  # by so many lives
+        if later < 0 or (later == 0 and spoke <= m[s + S_A]):
             return total
     m[s + S_NODE], m[s + S_VERSION], m[s + S_A] = who & ID, who >> ID_BITS, spoke
     return total

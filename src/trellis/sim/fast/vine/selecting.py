@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from trellis.sim.fast.jit import compiled, inlined
 from trellis.sim.fast.memory import NONE, Block
+from trellis.sim.fast.vine import guessing
 from trellis.sim.fast.vine.neighbours import in_common, rows_of
 from trellis.sim.fast.vine.ring import clockwise, nearness
 from trellis.sim.fast.vine.tables import (
@@ -26,6 +27,7 @@ from trellis.sim.fast.vine.tables import (
     IN_LINE,
     IN_SOME,
     KNOWN_COUNT,
+    LIFE,
     MARK,
     MARK_AT,
     NOT,
@@ -104,6 +106,8 @@ def select_ring(m: Block, me: int, stamp: int) -> None:
                 successor = c
             if predecessor == NONE or m[s + S_A] > m[some(m, predecessor) + S_A]:
                 predecessor = c
+    if m[LIFE] and successor != predecessor:
+        guessing.count(m, me, m[some(m, successor) + S_A], m[some(m, predecessor) + S_A])
     if successor != NONE:
         choose(m, successor, RING)
         if predecessor != successor:
@@ -175,10 +179,12 @@ def befriend(m: Block, me: int) -> None:
         s = some(m, c)
         if m[s + S_OUT]:
             continue
-        if c < known and m[rows + c * ROW + SPOKE]:
+        if not m[s + S_VERSION] & 1:
+            shared = 0
+        elif c < known and m[rows + c * ROW + SPOKE]:
             shared = m[rows + c * ROW + SHARES]
         else:
-            shared = in_common(m, me, m[s + S_NODE]) if m[s + S_VERSION] else 0
+            shared = in_common(m, me, m[s + S_NODE])
         m[s + S_A], m[s + S_MINE] = shared, c < known and m[rows + c * ROW + WHY_MINE] != NOT
         m[s + S_B] = max(1, shared, weight + m[spot(m, m[s + S_NODE]) + WEIGHT] - shared)
         at = first + kept
@@ -219,7 +225,7 @@ def cover(m: Block, me: int) -> None:
     heap, size = m[AT_LINE] + m[IN_SOME] * PLACED, 0
     for c in range(m[IN_SOME]):
         s = some(m, c)
-        if not m[s + S_OUT] and m[s + S_VERSION]:
+        if not m[s + S_OUT] and m[s + S_VERSION] & 1:
             gain = gain_of(m, m[s + S_NODE])
             if gain:
                 push(m, heap, size, c, gain, salt)

@@ -8,13 +8,14 @@ from __future__ import annotations
 from trellis.sim.fast import lines as out
 from trellis.sim.fast.jit import compiled, inlined
 from trellis.sim.fast.memory import NONE, Block
-from trellis.sim.fast.vine import asking, hashing, mail, neighbours, parted, relays, ring
+from trellis.sim.fast.vine import asking, hashing, mail, neighbours, parted, relays, ring, taking
 from trellis.sim.fast.vine.tables import (
+    A_LIFE,
     A_NODE,
     A_TOPIC,
     ACTION,
     ACTIVE,
-    ALL,
+    ALL_LIVES,
     ASKED,
     ASKERS,
     AT_ACTIONS,
@@ -39,9 +40,11 @@ from trellis.sim.fast.vine.tables import (
     LAST_ASKER,
     LAST_PASSAGE,
     LAST_PASSED,
+    LIFE,
     MARK,
     NOW,
     OVERLAY,
+    OWN,
     P_KEY,
     P_MESSAGE,
     P_NEXT,
@@ -85,15 +88,15 @@ def action(m: Block, message: int) -> int:
 
 @inlined
 def passage_of(m: Block, me: int, message: int) -> int:
-    """Where a message's passage through a node is, or NONE if there never was one."""
-    found = hashing.find(m, m[AT_PASSAGE_SLOTS], m[ROOM_PASSAGE_SLOTS], message * m[ALL] + me)
+    """Where a message's passage through the node whose turn it is is, or NONE if there never was one in this life."""
+    found = hashing.find(m, m[AT_PASSAGE_SLOTS], m[ROOM_PASSAGE_SLOTS], message * m[ALL_LIVES] + m[OWN])
     return m[AT_PASSAGES] + found * PASSAGE if found != NONE else NONE
 
 
 @compiled
 def begin_passage(m: Block, me: int, message: int, state: int) -> int:
     """The youngest of this node's."""
-    key, n = message * m[ALL] + me, node(m, me)
+    key, n = message * m[ALL_LIVES] + m[OWN], node(m, me)
     slot = hashing.slot_of(m, m[AT_PASSAGE_SLOTS], m[ROOM_PASSAGE_SLOTS] - 1, key)
     if not m[slot]:
         m[slot], m[slot + 1] = key + 1, m[IN_PASSAGES]
@@ -117,9 +120,18 @@ def begin_passage(m: Block, me: int, message: int, state: int) -> int:
 
 @compiled
 def publish(m: Block, rows: Block, me: int, message: int) -> None:
-    """The application's call: spread without an order, delivered here at once."""
+    """The application's call; what it says while it is joining has to wait."""
+    out.write(rows, m[NOW], 0, out.PUBLISH, me, message, 0, -1, 0, 0)
+    if m[LIFE] and taking.is_joining(m, me, m[action(m, message) + A_TOPIC]):
+        taking.keep_early(m, me, message)
+    else:
+        spread(m, rows, me, message)
+
+
+@compiled
+def spread(m: Block, rows: Block, me: int, message: int) -> None:
+    """Without an order, delivered here at once."""
     now = m[NOW]
-    out.write(rows, now, 0, out.PUBLISH, me, message, 0, -1, 0, 0)
     out.write(rows, now, 0, out.SPREAD, me, message, 0, -1, 0, 0)
     out.write(rows, now, 0, out.DELIVER, me, message, 0, -1, 0, 0)
     begin_passage(m, me, message, CAME | HAVE)
@@ -195,6 +207,8 @@ def concerns(m: Block, me: int, message: int, p: int) -> bool:
     """Whether it is for me and did not come yet, or for somebody behind me."""
     code = m[action(m, message) + A_TOPIC]
     if takes(m, me, code):
+        if m[LIFE] and taking.is_before_my_time(m, me, message):
+            return False
         return p == NONE or not m[p + P_STATE] & HAVE
     if m[OVERLAY] == COVERING:
         return False
@@ -214,7 +228,8 @@ def upon_notify(m: Block, rows: Block, me: int, sender: int, message: int) -> No
         return
     if p != NONE and m[p + P_STATE] & PASSED:
         return
-    if m[action(m, message) + A_NODE] == me or not concerns(m, me, message, p):
+    is_mine = m[action(m, message) + A_NODE] == me and m[action(m, message) + A_LIFE] == m[LIFE]
+    if is_mine or not concerns(m, me, message, p):
         return
     p = begin_passage(m, me, message, WAITING)
     m[p + SOURCE], m[p + SOURCES] = sender, 1
@@ -261,7 +276,7 @@ def upon_pulled(m: Block, rows: Block, me: int, message: int) -> None:
         out.write(rows, m[NOW], 0, out.SKIP, me, message, 0, -1, 0, 0)
         return
     m[p + P_STATE] = (m[p + P_STATE] | CAME) & ~WAITING
-    if takes(m, me, m[action(m, message) + A_TOPIC]) and not m[p + P_STATE] & HAVE:
+    if takes(m, me, m[action(m, message) + A_TOPIC]) and not m[p + P_STATE] & HAVE and taking.is_for_me(m, me, message):
         m[p + P_STATE] |= HAVE
         out.write(rows, m[NOW], 0, out.DELIVER, me, message, 0, -1, 0, 0)
     else:
@@ -274,6 +289,20 @@ def upon_pulled(m: Block, rows: Block, me: int, message: int) -> None:
         link = after
     m[p + FIRST_ASKER] = m[p + LAST_ASKER] = NONE
     m[p + ASKERS] = 0
+
+
+@compiled
+def hand_over(m: Block, rows: Block, n: int, me: int, code: int) -> None:
+    """What came while I was joining the topic."""
+    record = m[n + FIRST_PASSAGE]
+    while record != NONE:
+        p = m[AT_PASSAGES] + record * PASSAGE
+        message = m[p + P_MESSAGE]
+        came = m[action(m, message) + A_TOPIC] == code and m[p + P_STATE] & (CAME | HAVE) == CAME
+        if came and not taking.is_before_my_time(m, me, message):
+            m[p + P_STATE] |= HAVE
+            out.write(rows, m[NOW], 0, out.DELIVER, me, message, 0, -1, 0, 0)
+        record = m[p + P_NEXT]
 
 
 # A round begins

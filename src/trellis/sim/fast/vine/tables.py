@@ -59,7 +59,9 @@ W_TOPIC, W_GATEWAY, W_HOP = 0, 1, 2
 OUTBOX, INBOX = Table(13, 4), Table(14, 4)  # packets in the order in which they were sent; of this round, by receiver
 TO, HEAD, A, B = range(4)
 LETTERS = Table(15, 1), Table(16, 1)  # contacts in packets, in turns: who, the version of its profile, its age
-AGE_SHIFT = ID_BITS + 1
+LIFE_BITS = 20
+VERSIONS = (2 << LIFE_BITS) - 1  # a profile's version: in which life, and whether it tells of any topics
+AGE_SHIFT = ID_BITS + 1 + LIFE_BITS
 
 POOL = Table(18, 1)  # how many words, then so many
 CARRIED = Table(19, 4)  # what a node carries of a topic for others; key: NONE if it is free
@@ -76,33 +78,51 @@ FIRST_ASKER, LAST_ASKER, ASKERS = 15, 16, 17
 ACTIVE, CAME, WAITING, PASSED, HAVE = 1, 2, 4, 8, 16
 PASSAGE_SLOTS = Table(23, 2)
 
-ACTIONS = Table(24, 4)
-A_AT, A_NODE, A_TOPIC, A_SEQ = range(4)
+ACTIONS = Table(24, 7)
+A_AT, A_NODE, A_TOPIC, A_SEQ, A_LIFE = range(5)  # in which life of its node
+A_STREAM, A_NEXT = 5, 6  # which one of its topic's; the next of those that wait until their source has joined
 FAR = Table(25, 2)  # k for each node: how far a shortcut should go (flipped), and a quarter of that
 BITS = Table(26, 1)  # each node's topics, a bit for each
-SHARED = Table(33, 1)  # what a node lately saw that it has in common with others: so many places, by who it is
+SHARED = Table(17, 1)  # what a node lately saw that it has in common with others: so many places, by who it is
 SHARED_MAX = 128
 SHARED_BITS = 32
 CHUNKS = Table(29, 64)  # of logs
 NOTES = Table(30, 2)  # of one log, while it is tidied up
 N_WHAT, N_NEXT = 0, 1
 
+# Of nodes that come and go (`lives.py`, `joining.py`); where nobody does, there is nothing in most of these.
+LIVES = Table(33, 8)  # by node; own: the number of the life that it has, of all lives of all nodes
+IS_DEAD, LIFE_OF, BORN_AT, OWN_OF, GRACE_OF, BELIEVED, JOINING_COUNT, EARLY_COUNT = range(8)
+FATES = Table(34, 12)  # who dies, comes up or subscribes again, in the order in which that happens
+F_AT, F_WHAT, F_NODE, F_CONTACTS, F_CONTACT = range(5)  # the last ones: of whom it hears when it comes up
+NOTHING, BREAKS, STARTS, SUBSCRIBES = range(4)
+TAKEN = Table(35, 11)  # by node and topic as in `MINE`: what stands of it in a later life
+T_JOINING, T_NOBODY, FIRST_ASKED, LAST_ASKED, ASKED_COUNT, FIRST_WAITS, LAST_WAITS, WAIT_COUNT = range(8)
+FIRST_EARLY, LAST_EARLY, T_CUT = 8, 9, 10
+CUTS = Table(36, 1)  # for each of those, where it began: a number for each stream of the topic
+STREAMS = Table(37, 2)  # what one life of a node says on a topic: where its messages are, and how many
+SAID = Table(38, 1)  # messages of one stream after the other
+HEARD_ON = Table(39, 2)  # by topic: its first stream, and how many
+
 PARTS = [NODES, MINE, TOPIC, KNOWN, VIEW, FULL, SHUNNED, FORMER, MARKS, SOME, LINE, LIST, WANTED, OUTBOX, INBOX]
 PARTS += [*LETTERS, POOL, CARRIED, CARRIED_SLOTS, LINKS, PASSAGES, PASSAGE_SLOTS, ACTIONS, FAR, BITS, OWNERS, LACKS]
 PARTS += [CHUNKS, NOTES, SPOTS, LISTS, SHARED]
+PARTS += [LIVES, FATES, TAKEN, CUTS, STREAMS, SAID, HEARD_ON]
 
 AT_NODES, AT_MINE, AT_TOPIC, AT_KNOWN, AT_VIEW, AT_FULL, AT_SHUNNED, AT_FORMER = (base(n) for n in range(8))
 AT_MARKS, AT_SOME, AT_LINE, AT_LIST, AT_WANTED, AT_OUTBOX, AT_INBOX = (base(n) for n in range(8, 15))
 AT_LETTERS, AT_POOL, AT_CARRIED, AT_CARRIED_SLOTS, AT_LINKS = (base(n) for n in (15, 18, 19, 20, 21))
 AT_PASSAGES, AT_PASSAGE_SLOTS, AT_ACTIONS, AT_FAR, AT_BITS = (base(n) for n in range(22, 27))
 AT_OWNERS, AT_LACKS, AT_CHUNKS, AT_NOTES = (base(n) for n in range(27, 31))
-AT_SPOTS, AT_LISTS, AT_SHARED = (base(n) for n in range(31, 34))
+AT_SPOTS, AT_LISTS, AT_SHARED = (base(n) for n in (31, 32, 17))
+AT_LIVES, AT_FATES, AT_TAKEN, AT_CUTS, AT_STREAMS, AT_SAID, AT_HEARD_ON = (base(n) for n in range(33, 40))
 ROOM_OUTBOX, ROOM_LETTERS = room(OUTBOX.number), room(LETTERS[0].number)
 ROOM_POOL, ROOM_CARRIED, ROOM_LINKS, ROOM_PASSAGES = (room(n) for n in (18, 19, 21, 22))
 ROOM_CARRIED_SLOTS, ROOM_PASSAGE_SLOTS, ROOM_CHUNKS, ROOM_NOTES = (room(n) for n in (20, 23, 29, 30))
 NODE, TOPIC_WIDTH, MARKED, SOMEBODY, PLACED = NODES.width, TOPIC.width, MARKS.width, SOME.width, LINE.width
 WISH, PACKET, CARRY, LINK, PASSAGE, ACTION = (t.width for t in (WANTED, OUTBOX, CARRIED, LINKS, PASSAGES, ACTIONS))
 CHUNK, NOTE, SPOT = CHUNKS.width, NOTES.width, SPOTS.width
+ALIVE, FATE, TAKES, STREAM, HEARS = (t.width for t in (LIVES, FATES, TAKEN, STREAMS, HEARD_ON))
 
 # Time: of the host, and as the node whose turn it is counts rounds (before its `Cycle` it is one behind).
 NOW, ROUND, TURN, CYCLED, CURSOR = (counter(n) for n in range(5))
@@ -118,6 +138,10 @@ IN_SOME, IN_LINE = counter(44), counter(45)
 FREE_CARRIED, WORDS, RATED = (counter(n) for n in range(46, 49))  # words of bits; whether topics have rates
 IN_CHUNKS, FREE_CHUNK, FREE_CHUNKS, LIST_STRIDE = (counter(n) for n in range(49, 53))
 
+# Of the node whose turn it is, as grace: its life, the number of that, its profile's version; then of all.
+LIFE, OWN, SHOWN, ALL_LIVES, NEXT_FATE, ALL_FATES, MOST_STREAMS = (counter(n) for n in range(60, 67))
+FIRST_GRACE, GRACE_GROWS, SHORTCUTS = (counter(n) for n in range(67, 70))  # at first, whether it changes; a draw
+
 # Why the kernel came back, and which table has no room if that is it.
 DONE, PROGRESS, GROW = 0, 1, 2
 IN_ROWS = TABLES
@@ -131,6 +155,11 @@ def node(m: Block, me: int) -> int:
 @inlined
 def spot(m: Block, who: int) -> int:
     return m[AT_SPOTS] + who * SPOT
+
+
+@inlined
+def life(m: Block, me: int) -> int:
+    return m[AT_LIVES] + me * ALIVE
 
 
 @inlined
@@ -200,3 +229,11 @@ def free_link(m: Block, link: int) -> None:
 @inlined
 def link_at(m: Block, link: int) -> int:
     return m[AT_LINKS] + link * LINK
+
+
+@inlined
+def free_chain(m: Block, link: int) -> None:
+    while link != -1:
+        after = m[m[AT_LINKS] + link * LINK + L_NEXT]
+        free_link(m, link)
+        link = after
