@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import fcntl
 import hashlib
 import os
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 
@@ -26,3 +29,16 @@ def kernels_of(asked: str) -> str:
     except OSError:
         return tempfile.mkdtemp(prefix="trellis-kernels-")
     return str(place)
+
+
+@contextmanager
+def alone(place: str, kernel: str) -> Iterator[None]:
+    """One process at a time compiles a kernel; whoever waited for it finds what the other one kept."""
+    try:
+        lock = (Path(place) / f"{kernel}.lock").open("w")
+    except OSError:  # others may read what is kept there, but not write
+        yield
+        return
+    with lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
+from contextlib import nullcontext
 from typing import ClassVar
 
+import numba
 import numpy as np
 
 from trellis.errors import InvariantViolation
 from trellis.scenario.model import Scenario
 from trellis.sim.fast.applications import DONE, GROW
+from trellis.sim.fast.code import alone
 from trellis.sim.fast.memory import Block
 from trellis.sim.tally import Tally
 from trellis.trace.table import Trace
@@ -24,6 +27,7 @@ class Driver(ABC):
     """One run."""
 
     counts: ClassVar[bool] = False  # whether the kernel tells all that a run without rows is counted by (tally.py)
+    ready: ClassVar[set[str]] = set()  # kernels that this process has compiled or loaded
     scenario: Scenario
     block: Block
     rows: Block
@@ -61,8 +65,11 @@ class Driver(ABC):
 
     def compile(self) -> None:
         """So that the time of a run is its own."""
-        with np.errstate(over="ignore"):
+        kernel = f"{type(self).go_on.__module__}.{type(self).go_on.__qualname__}"
+        place: str = numba.config.CACHE_DIR  # type: ignore[attr-defined]
+        with nullcontext() if kernel in self.ready else alone(place, kernel), np.errstate(over="ignore"):
             self.go_on(-1, FOREVER)
+        self.ready.add(kernel)
 
     def run(self, progress: Callable[[Time, int], None] | None = None) -> None:
         end = FOREVER if self.scenario.end is None else self.scenario.end
