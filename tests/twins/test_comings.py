@@ -126,7 +126,7 @@ def test_a_life_is_that_of_the_round_in_which_a_node_takes_part() -> None:
 
 
 def test_links_go_as_far_as_the_machine_would_have_them() -> None:
-    """The same floats, also in the last bit. Two nodes as close as 8 of 2**64 do not happen: then a word is too short."""
+    """The same floats, also in the last bit. Two nodes closer than 8 of 2**64 do not happen: a word is too short."""
     scenario = world("rendezvous", CROWD)
     m = Vines(scenario, plan(scenario)).block
     with np.errstate(over="ignore"):
