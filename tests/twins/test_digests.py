@@ -74,10 +74,16 @@ LAYERED = {  # the first digits
     ("gossip-hierarchical", "unordered", 5): "cbcec4509d6a7a28",
     ("vitis", "unordered", 0): "d0c561e6ef53080a",
     ("vitis", "unordered", 1): "218a721f328f8a90",
+    ("vitis", "unordered", 8): "7a8307b51bfbcaf3",
+    ("vitis", "unordered", 10): "9dc4507c2ccfd809",
     ("rendezvous", "unordered", 0): "28c4af6f4b3cfc3e",
     ("rendezvous", "unordered", 1): "bd12e906ca02264b",
+    ("rendezvous", "unordered", 3): "11e174cd0e6d242c",
+    ("rendezvous", "unordered", 8): "8b9bf82a4bc5eb7d",
     ("topic-overlay", "unordered", 0): "0769c5714117ca2a",
     ("topic-overlay", "unordered", 1): "36957239b879e45a",
+    ("topic-overlay", "unordered", 8): "724dbc8340203a8c",
+    ("topic-overlay", "unordered", 9): "de13c3a5e5541885",
 }
 
 
