@@ -10,10 +10,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from trellis import draw
+
 
 def fingerprint() -> str:
-    """Of all sources of the compiled engine."""
-    hasher = hashlib.sha256()
+    """Of all sources of the compiled engine, and of the draws that it compiles as they are."""
+    hasher = hashlib.sha256(Path(draw.__file__).read_bytes())
     here = Path(__file__).parent
     for source in sorted(here.rglob("*.py")):
         hasher.update(source.relative_to(here).as_posix().encode() + b"\0" + source.read_bytes())

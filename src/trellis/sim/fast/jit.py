@@ -13,6 +13,7 @@ import numba
 import numpy as np
 from numba import njit
 
+from trellis import draw
 from trellis.sim.fast.code import kernels_of
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -53,3 +54,6 @@ def mix(x: np.uint64) -> np.uint64:
 def go_on(word: np.uint64, part: int) -> np.uint64:
     """One more part of the key of a `draw.draw`."""
     return mix((word ^ np.uint64(part)) + GOLDEN)
+
+
+ln, exp = inlined(draw.ln), inlined(draw.exp)

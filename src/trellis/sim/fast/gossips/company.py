@@ -10,14 +10,11 @@ to all. The size of a group, and with it how many a process tells, are worked ou
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 
-from trellis.draw import LN2
 from trellis.protocols.parts.company import ANCHORS
 from trellis.sim.fast.gossips import gossip as gsp
-from trellis.sim.fast.jit import compiled, go_on, inlined
+from trellis.sim.fast.jit import compiled, go_on, inlined, ln
 from trellis.sim.fast.memory import NONE, Block, Table, base, counter
 
 HOMES = Table(27, 19)  # per node
@@ -205,18 +202,6 @@ def fanout(m: Block, size: int, share: int) -> int:
     """`fanout_of`."""
     whole = np.int64(ln(np.float64(size)) + m[C] + np.float64(share) * UNIT)
     return whole if whole > 1 else 1  # type: ignore[return-value]
-
-
-@compiled
-def ln(x: float) -> float:
-    """`draw.ln`."""
-    mantissa, exponent = math.frexp(x)
-    s = (mantissa - 1.0) / (mantissa + 1.0)
-    square, power, total = s * s, s, 0.0
-    for k in range(1, 80, 2):
-        total += power / k
-        power *= square
-    return 2.0 * total + exponent * LN2
 
 
 @compiled

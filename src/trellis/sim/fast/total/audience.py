@@ -6,7 +6,6 @@ numbers; the group of a topic (Definition 1) is counted once for all desks, sinc
 
 from __future__ import annotations
 
-import math
 from typing import NamedTuple
 
 import numpy as np
@@ -15,10 +14,9 @@ from trellis import draw
 from trellis.protocols.parts.groups import ALONE
 from trellis.scenario.model import Popular, Requests, Scenario
 from trellis.scenario.popularity import Law
-from trellis.sim.fast.jit import compiled, go_on, inlined
+from trellis.sim.fast.jit import compiled, go_on, inlined, ln
 from trellis.sim.fast.memory import Block
 
-LN2 = draw.LN2
 ELEVEN = np.uint64(11)
 TINY = 2.0**-53
 
@@ -109,18 +107,6 @@ def requests(
 def exponential(word: np.uint64, mean: int) -> np.int64:
     """`draw.exponential`."""
     return max(np.int64(1), np.int64(np.rint(-mean * ln(1.0 - np.float64(word >> ELEVEN) * TINY))))
-
-
-@inlined
-def ln(x: float) -> float:
-    """`draw.ln`."""
-    mantissa, exponent = math.frexp(x)
-    s = (mantissa - 1.0) / (mantissa + 1.0)
-    square, power, total = s * s, s, 0.0
-    for k in range(1, 80, 2):
-        total += power / k
-        power *= square
-    return 2.0 * total + exponent * LN2
 
 
 def groups(topics: Block, homes: Block, desks: int, rule: str) -> tuple[Block, Block]:

@@ -4,11 +4,9 @@ to protocols/parts/small_world.py, with the logarithm and the exponential functi
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 
-from trellis.sim.fast.jit import compiled, go_on
+from trellis.sim.fast.jit import compiled, exp, go_on, ln
 from trellis.sim.fast.memory import Block
 from trellis.sim.fast.vine.ring import clockwise
 from trellis.sim.fast.vine.tables import (
@@ -23,7 +21,6 @@ from trellis.sim.fast.vine.tables import (
     life,
 )
 
-LN2 = 0.6931471805599453
 SLACK, FEW_STEPS = 4, 12
 RING = 2.0**64
 
@@ -72,28 +69,3 @@ def reach(m: Block, me: int, size: int) -> None:
         distance = np.uint64(share) if share < RING else np.uint64(0)
         m[far + 2 * n] = np.int64(distance) ^ FLIP
         m[far + 2 * n + 1] = np.int64(distance // np.uint64(SLACK))
-
-
-@compiled
-def ln(x: float) -> float:
-    mantissa, exponent = math.frexp(x)
-    s = (mantissa - 1.0) / (mantissa + 1.0)
-    square, power, total = s * s, s, 0.0
-    for k in range(1, 80, 2):
-        total += power / k
-        power *= square
-    return 2.0 * total + exponent * LN2
-
-
-@compiled
-def exp(y: float) -> float:
-    """Of nothing above 0."""
-    whole = math.floor(y / LN2 + 0.5)
-    rest = y - whole * LN2
-    term, total = 1.0, 1.0
-    for k in range(1, 20):
-        term *= rest / k
-        total += term
-    for _ in range(-whole):
-        total *= 0.5
-    return total
