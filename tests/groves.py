@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from trellis.protocols.parts.hierarchy import Hierarchy
-from trellis.scenario.load import check, from_mapping
+from trellis.scenario.check import check
+from trellis.scenario.load import from_mapping
 from trellis.scenario.model import Scenario
 from trellis.sim import Run
 

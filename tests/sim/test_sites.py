@@ -12,7 +12,7 @@ from trellis import draw
 from trellis.errors import ScenarioError
 from trellis.protocols.parts.groups import Desks
 from trellis.scenario import from_mapping
-from trellis.scenario.load import check
+from trellis.scenario.check import check
 from trellis.scenario.model import Scenario
 from trellis.scenario.plan import plan
 from trellis.sim import run

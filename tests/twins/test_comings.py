@@ -15,7 +15,8 @@ from trellis.experiments.vitis.setting import degree, ran
 from trellis.protocols.parts import small_world
 from trellis.protocols.parts.profiles import NAMES_MAX
 from trellis.protocols.parts.ring import SIZE
-from trellis.scenario.load import check, from_mapping
+from trellis.scenario.check import check
+from trellis.scenario.load import from_mapping
 from trellis.scenario.model import Scenario
 from trellis.scenario.plan import plan
 from trellis.sim import fast, host_of, is_for_the_compiled, run

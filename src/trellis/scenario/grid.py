@@ -18,7 +18,8 @@ import msgspec
 from msgspec import Meta
 
 from trellis.errors import ScenarioError
-from trellis.scenario.load import complete, from_mapping, read, shown
+from trellis.scenario.explain import shown
+from trellis.scenario.load import complete, from_mapping, read
 from trellis.scenario.model import SEED_MAX, Name, Scenario, Section
 
 POINTS_MAX = 1_000_000

@@ -11,7 +11,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from trellis.protocols.parts.hierarchy import ROOT
-from trellis.scenario.load import check, from_mapping
+from trellis.scenario.check import check
+from trellis.scenario.load import from_mapping
 from trellis.scenario.model import Scenario
 from trellis.words import NodeId, Topic
 

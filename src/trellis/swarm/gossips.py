@@ -11,7 +11,8 @@ from __future__ import annotations
 from typing import Any
 
 from trellis.protocols import LAYERED
-from trellis.scenario.load import check, from_mapping
+from trellis.scenario.check import check
+from trellis.scenario.load import from_mapping
 from trellis.scenario.model import Scenario
 from trellis.swarm.dice import Dice
 

@@ -17,7 +17,8 @@ from trellis import draw
 from trellis.errors import UnsupportedByEngine
 from trellis.metrics.measures import measures
 from trellis.protocols import FIXED
-from trellis.scenario.load import check, from_mapping
+from trellis.scenario.check import check
+from trellis.scenario.load import from_mapping
 from trellis.scenario.model import Random, Scenario
 from trellis.sim import FAST, REFERENCE, Run, run
 from trellis.sim.fast import TWINS, covers

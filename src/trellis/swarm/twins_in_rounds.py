@@ -7,7 +7,8 @@ from typing import Any
 
 from trellis.errors import ScenarioError
 from trellis.protocols.overlays.vine import AS_NEEDED
-from trellis.scenario.load import check, from_mapping
+from trellis.scenario.check import check
+from trellis.scenario.load import from_mapping
 from trellis.scenario.model import Scenario
 from trellis.scenario.plan import plan
 from trellis.swarm.dice import Dice

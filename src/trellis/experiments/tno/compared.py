@@ -13,7 +13,8 @@ import numpy as np
 from trellis import draw
 from trellis.experiments.tno.stamping import Found, by_machines, found_of, stamped
 from trellis.protocols.parts.groups import ALONE, SHARED
-from trellis.scenario.load import check, from_mapping
+from trellis.scenario.check import check
+from trellis.scenario.load import from_mapping
 from trellis.scenario.model import Scenario
 from trellis.sim import FAST, Run
 from trellis.sim.fast.total.sequencing import Sequencing

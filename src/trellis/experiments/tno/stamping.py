@@ -35,7 +35,7 @@ from trellis.protocols.parts.desk_packets import Climb, Climbed, Stamped
 from trellis.protocols.parts.groups import ALONE, SHARED
 from trellis.protocols.stack import Stack
 from trellis.scenario import from_mapping
-from trellis.scenario.load import check
+from trellis.scenario.check import check
 from trellis.scenario.model import Scenario
 from trellis.sim import AUTO, ENGINES, FAST, REFERENCE, Run, run
 from trellis.sim.fast.total.desks import covers, is_worth_it

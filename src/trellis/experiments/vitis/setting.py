@@ -33,7 +33,8 @@ from trellis.metrics.timeline import timeline
 from trellis.metrics.traffic import sent
 from trellis.protocols.overlays.vine import Vine
 from trellis.protocols.stack import Stack
-from trellis.scenario.load import check, from_mapping
+from trellis.scenario.check import check
+from trellis.scenario.load import from_mapping
 from trellis.scenario.model import Scenario
 from trellis.scenario.plan import plan
 from trellis.sim import FAST, REFERENCE, host_of, is_for_the_compiled

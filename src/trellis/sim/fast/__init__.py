@@ -17,7 +17,7 @@ from trellis.errors import UnsupportedByEngine
 from trellis.events import Publish
 from trellis.protocols import LAYERED, needs_fifo_links
 from trellis.protocols.parts.hierarchy import ROOT, in_tree
-from trellis.scenario.load import somebody_moves
+from trellis.scenario.check import somebody_moves
 from trellis.scenario.model import Crash, Cycles, Faults, Matrix, Network, Queue, Random, Replies, Scenario, Script
 from trellis.scenario.plan import Plan, plan
 
