@@ -141,16 +141,26 @@ BROKEN = {
     ),
 }
 
+# Scenarios from which on one is noticed soon, where the first that notices it comes late.
+SEARCHED_FROM = {
+    "what was parked waits for the last predecessor, not for the first": 47,
+    "nobody is told that there is no room": 11,
+    "a path that was given up is no way any more": 8,
+    "what has just come is given at once": 10,
+}
 
-@pytest.mark.parametrize(("overlay", "breaks"), BROKEN.values(), ids=BROKEN)
-def test_a_kernel_that_forgets_a_rule_is_noticed(overlay: str, breaks: str) -> None:
+
+@pytest.mark.parametrize("name", BROKEN)
+def test_a_kernel_that_forgets_a_rule_is_noticed(name: str) -> None:
     """A copy of the kernels in which one rule is another, in plain Python: one of so many scenarios differs."""
+    overlay, breaks = BROKEN[name]
+    first = SEARCHED_FROM.get(name, 0)
     program = (
         f"{breaks}"
         "from trellis.swarm.twins import Comparison\n"
         f"tried = Comparison('{overlay}', '{TWINS[overlay].orders[0]}')\n"
         "while tried.scenarios < 60 and not tried.differences:\n"
-        "    tried.go(tried.scenarios, 1)\n"
+        f"    tried.go({first} + tried.scenarios, 1)\n"
         "print(len(tried.differences), *(found.says for found in tried.differences))\n"
     )
     told = subprocess.run(
