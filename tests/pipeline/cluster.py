@@ -37,6 +37,7 @@ class Cluster:
             "JAVA_HOME": str(java_home()),
             "SPARK_LOCAL_IP": "127.0.0.1",
             "PYSPARK_PYTHON": sys.executable,
+            "SPARK_DAEMON_JAVA_OPTS": "-XX:TieredStopAtLevel=1",  # they live for seconds
         }
         with (self.directory / f"{len(self.processes)}.log").open("wb") as log:
             process = subprocess.Popen(command, stdout=log, stderr=log, env=environment, start_new_session=True)
