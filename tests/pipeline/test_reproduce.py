@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import json
 import sys
+import time
 from pathlib import Path
 
 import pytest
 
 from trellis import cli
+from trellis.errors import PipelineError
 from trellis.experiments.damulticast import setting, table2
 from trellis.experiments.experiment import Experiment, Outcome, Table
 from trellis.experiments.reproduce import reproduce
+from trellis.experiments.tasks import kept, on_spark
 from trellis.experiments.tno import overlap
 from trellis.experiments.vcube_ps import fig4b
 from trellis.experiments.vcube_ps.model import FRACTION, NODES, OVERLAY, SRPT, VCUBE, grid, one_publisher
@@ -71,7 +74,7 @@ def test_a_table_is_made_once_and_again_by_other_code(spark, tmp_path: Path, mon
     table = Table("some", rows)
     asked = [overlap.EXPERIMENT._replace(tables=(table,)), overlap.EXPERIMENT._replace(id="again", tables=(table,))]
     told: list[tuple[int, int]] = []
-    first = reproduce(spark, asked, "quick", tmp_path, lambda _, done, total: told.append((done, total)))
+    first = reproduce(spark, asked, "quick", tmp_path, lambda _, done, total, runs: told.append((done, total)))
     assert (made, told) == (["quick"], [(0, 1)])
     assert first[0].verdicts[1].measured == 1.0
     assert reproduce(spark, asked, "quick", tmp_path, lambda *_: None)[0].verdicts == first[0].verdicts
@@ -81,6 +84,45 @@ def test_a_table_is_made_once_and_again_by_other_code(spark, tmp_path: Path, mon
     monkeypatch.setattr("trellis.experiments.reproduce.fingerprint", lambda *_: "other")
     reproduce(spark, asked, "quick", tmp_path, lambda *_: None)
     assert made == ["quick"] * 3
+
+
+def test_a_table_that_was_interrupted_goes_on_where_it_was(spark, tmp_path: Path) -> None:
+    out, broken, ran = tmp_path / "found", tmp_path / "broken", tmp_path / "ran"
+    broken.touch()
+
+    def row_of(number: int) -> list[dict]:
+        deadline = time.monotonic() + 60
+        while number == 2 and broken.exists():  # the last one breaks, and not before the others are kept
+            if len(list(out.rglob("some.pieces/*/*.json"))) == 2 or time.monotonic() > deadline:
+                raise OSError("no power")
+            time.sleep(0.05)
+        with ran.open("a") as file:
+            file.write(f"{number}\n")
+        return [
+            {"run": str(number), "settings": {}, "sent": {}},
+            {"run": f"{number} again", "settings": {}, "sent": {}},
+        ]
+
+    table = Table("some", lambda shop, scale: on_spark(shop, [0, 1, 2], row_of, lambda number: -number))
+    asked = [overlap.EXPERIMENT._replace(tables=(table,))]
+    with pytest.raises(
+        PipelineError, match=r"^Spark gave up the table \(OSError: no power\); start it again to go on$"
+    ):
+        reproduce(spark, asked, "quick", out, lambda *_: None)
+    broken.unlink()
+    told: list[str] = []
+    reproduce(spark, asked, "quick", out, lambda *words: told.append(words[3]))
+    assert sorted(ran.read_text().split()) == ["0", "1", "2"], "each once"
+    assert told[-1] in ("2 of 3 runs of some", "3 of 3 runs of some")
+    made = json.loads((out / "sweeps" / "quick" / "some.json").read_bytes())
+    assert [row["run"] for row in made["rows"]] == ["0", "0 again", "1", "1 again", "2", "2 again"]
+    assert not list(out.rglob("*.pieces")), "the table is whole, its pieces are gone"
+
+
+def test_a_piece_of_a_table_that_is_torn_is_said_to_be_so(tmp_path: Path) -> None:
+    (tmp_path / "torn.json").write_text('{"seconds": 1.0, "rows": [')
+    with pytest.raises(PipelineError, match=r"torn.json: not as it was written .* remove it and start again"):
+        kept(tmp_path / "torn.json")
 
 
 def test_runs_of_damulticast_on_spark_are_those_of_this_process(spark, tmp_path: Path) -> None:

@@ -72,7 +72,7 @@ def command(
             chosen,
             size,
             out_dir,
-            lambda id, done, total: bar(done / total, f"{id}: {done} of {total} done"),
+            lambda id, done, total, runs: bar(done / total, f"{id}: {done} of {total} done{runs and ', ' + runs}"),
             brought,
             engine,
         )

@@ -19,7 +19,7 @@ class Table(NamedTuple):
     """Rows that no sweep of scenarios makes. Figures that share one name the same."""
 
     name: str
-    rows: Callable[..., Rows]  # (spark, scale, a directory for each kind of data needed); as rows of a sweep
+    rows: Callable[..., Rows]  # (workshop, scale, a directory for each kind of data needed); as rows of a sweep
     needs: tuple[str, ...] = ()  # kinds of data: `experiments/data.py`
     engines: bool = False  # whether it is given an `engine`, and each row says which one made it
 

@@ -1,15 +1,17 @@
 """Run the experiments of a paper: their grids as sweeps, their rows to verdicts.
 
 Promises: one sweep directory per grid, so that what was interrupted goes on where it was, and figures that share runs
-          share them. A table is kept whole beside them, and made anew by other code or from other data. A run that
-          failed is not passed over: it ends the reproduction with its error. A figure whose data was not brought is
-          not run, and says so.
+          share them. A table is kept whole beside them, until it is whole by its finished runs, and made anew by other
+          code or from other data. A run that failed is not passed over: it ends the reproduction with its error. A
+          figure whose data was not brought is not run, and says so.
 """
 
 from __future__ import annotations
 
+import hashlib
+import shutil
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -19,6 +21,7 @@ from trellis.errors import PipelineError
 from trellis.experiments.data import Brought, digest, missing
 from trellis.experiments.experiment import Experiment, Outcome, Scale, Table, Took, needs, outcome, unrun
 from trellis.experiments.rows import Rows, plain
+from trellis.experiments.tasks import Workshop, spent
 from trellis.pipeline import tables
 from trellis.pipeline.code import fingerprint
 from trellis.pipeline.session import in_one_line
@@ -29,8 +32,8 @@ from trellis.sim import AUTO
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-Progress = Callable[[str, int, int], None]  # figure, runs done, of how many in all
-SWEEPS = "sweeps"
+Progress = Callable[[str, int, int, str], None]  # figure, runs and tables done, of how many in all; of a table, runs
+SWEEPS, PIECES = "sweeps", "pieces"
 NOTHING: Brought = {}
 
 
@@ -57,15 +60,20 @@ def reproduce(
         if grid.name not in done:
             before = sum(len(ran.rows) for ran in done.values()) + len(made)
             place = out / SWEEPS / scale / grid.name
-            rows, seconds = swept(spark, grid, place, lambda now: progress(figure, before + now, total))
+            rows, seconds = swept(spark, grid, place, lambda now: progress(figure, before + now, total, ""))
             done[grid.name] = Ran(rows, seconds, figure)
         return done[grid.name]
 
     def rows_of(figure: str, table: Table) -> Ran:
         if table.name not in made:
-            progress(figure, sum(len(ran.rows) for ran in done.values()) + len(made), total)
+            before = sum(len(ran.rows) for ran in done.values()) + len(made)
+            progress(figure, before, total, "")
             place = out / SWEEPS / scale / f"{table.name}.json"
-            rows, seconds = kept(spark, table, scale, place, brought, engine)
+
+            def tell(now: int, many: int) -> None:
+                progress(figure, before, total, f"{now:,} of {many:,} runs of {table.name}")
+
+            rows, seconds = kept(spark, table, scale, place, brought, engine, tell)
             made[table.name] = Ran(rows, seconds, figure)
         return made[table.name]
 
@@ -100,7 +108,13 @@ class Made(msgspec.Struct, frozen=True):
 
 
 def kept(
-    spark: SparkSession, table: Table, scale: Scale, place: Path, brought: Brought = NOTHING, engine: str = AUTO
+    spark: SparkSession,
+    table: Table,
+    scale: Scale,
+    place: Path,
+    brought: Brought = NOTHING,
+    engine: str = AUTO,
+    tell: Callable[[int, int], None] = lambda now, many: None,
 ) -> tuple[Rows, float]:
     """The rows of a table and the seconds it took, from its file if this code wrote it from this data, on the engine
     that was asked for.
@@ -114,17 +128,27 @@ def kept(
             return before.rows, before.seconds
     except (OSError, msgspec.MsgspecError, UnicodeError):  # there is none, or not a whole one
         pass
+    pieces = place.with_suffix(f".{PIECES}")
+    chosen = {"engine": engine} if table.engines else {}
+    shelf = pieces / state_of(code, data, chosen)
     began = time.perf_counter()
     with in_one_line(f"table {table.name}"):
-        chosen = {"engine": engine} if table.engines else {}
-        rows = table.rows(spark, scale, *(brought[name] for name in table.needs), **chosen)
-        told = msgspec.json.encode(Made(code, rows, data, time.perf_counter() - began))
+        shop = Workshop(spark, shelf, tell)
+        rows = table.rows(shop, scale, *(brought[name] for name in table.needs), **chosen)
+        told = msgspec.json.encode(Made(code, rows, data, spent(shelf) or time.perf_counter() - began))
     place.parent.mkdir(parents=True, exist_ok=True)
     aside = place.with_name(f".{place.name}")
     aside.write_bytes(told)
     aside.rename(place)
+    shutil.rmtree(pieces, ignore_errors=True)
     made = msgspec.json.decode(told, type=Made)
     return made.rows, made.seconds
+
+
+def state_of(code: str, data: Mapping[str, str], chosen: Mapping[str, str]) -> str:
+    """A name for what a table is made by and from: of another one nothing is taken over."""
+    told = msgspec.json.encode([code, dict(data), dict(chosen)], order="deterministic")
+    return hashlib.sha256(told).hexdigest()[:16]
 
 
 def swept(spark: SparkSession, grid: Grid, place: Path, progress: Callable[[int], None]) -> tuple[Rows, float]:

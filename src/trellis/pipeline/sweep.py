@@ -14,7 +14,6 @@ Assumes:  driver and workers share the directory and have Trellis installed.
 from __future__ import annotations
 
 import os
-import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -26,8 +25,9 @@ import pyarrow as pa
 from trellis.errors import PipelineError
 from trellis.pipeline import tables
 from trellis.pipeline.code import fingerprint
+from trellis.pipeline.job import carry_out
 from trellis.pipeline.runs import RUNS, TRACES, Work, finished, part_in, part_of, trace_of, work_off
-from trellis.pipeline.session import brief, cores, in_one_line
+from trellis.pipeline.session import cores, in_one_line
 from trellis.scenario.grid import Grid, Point
 from trellis.scenario.model import (
     AtOnce,
@@ -49,8 +49,6 @@ if TYPE_CHECKING:
 
 Progress = Callable[[int, int], None]  # scenarios done, of how many
 GRID = "grid.json"
-CANCEL_SECONDS = 5
-LOOK_SECONDS = 0.25  # between two looks at how far it is
 
 
 class Asked(msgspec.Struct, frozen=True):
@@ -103,7 +101,12 @@ def sweep(
             [msgspec.json.encode(Work(point, str(out.absolute()), traces, grid.judge, grid.trace)) for point in chunk]
             for chunk in guided(todo, cores(spark))
         ]
-        carry_out(spark, chunks, lambda: progress and progress(len(finished(out) & wanted), len(points)))
+
+        def look() -> None:
+            if progress:
+                progress(len(finished(out) & wanted), len(points))
+
+        carry_out(spark, chunks, work_off, look, "sweep")
         wall = time.perf_counter() - began
     with in_one_line("writing the tables"):
         parts = spark.createDataFrame(read_parts(out, [point.run for point in points], done))
@@ -214,33 +217,6 @@ def load_everything(_: int) -> None:
     import trellis.sim  # noqa: F401
 
     time.sleep(0.1)  # so that no worker gets two of these
-
-
-def carry_out(spark: SparkSession, chunks: list[list[bytes]], look: Callable[[], object]) -> None:
-    """One job, watched from here: progress is what stands on the disk, not what Spark believes."""
-    context = spark.sparkContext
-    group = f"sweep-{os.getpid()}-{time.monotonic_ns()}"
-    failure: list[Exception] = []
-
-    def job() -> None:
-        context.setJobGroup(group, "sweep", interruptOnCancel=True)
-        try:
-            context.parallelize(chunks, len(chunks)).foreach(work_off)
-        except Exception as error:  # told in the caller's thread
-            failure.append(error)
-
-    thread = threading.Thread(target=job, daemon=True)
-    thread.start()
-    try:
-        while thread.is_alive():
-            thread.join(LOOK_SECONDS)
-            look()
-    except BaseException:
-        context.cancelJobGroup(group)
-        thread.join(CANCEL_SECONDS)  # Spark complains at length if it is stopped while a task still reports
-        raise
-    if failure:
-        raise PipelineError(f"Spark gave up the sweep ({brief(failure[0])}); start it again to go on") from failure[0]
 
 
 def read_parts(out: Path, wanted: list[str], before: dict[str, pa.Table]) -> pa.Table:

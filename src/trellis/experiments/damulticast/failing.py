@@ -28,25 +28,25 @@ from trellis.metrics.outbreak import Reached, reached
 from trellis.metrics.summary import Interval
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+    from trellis.experiments.tasks import Workshop
 
 SHARES = tuple(n / 10 for n in range(1, 10))
 
 
-def calm_rows(spark: SparkSession, scale: Scale) -> Rows:
+def calm_rows(shop: Workshop, scale: Scale) -> Rows:
     """Nobody fails: one point of both figures, and of Table 1."""
-    return on_spark(spark, [(point(STEEP), 1000 if scale == "paper" else 200)])
+    return on_spark(shop, [(point(STEEP), 1000 if scale == "paper" else 200)])
 
 
 CALM = Table("calm", calm_rows)
 
 
-def failing(key: str) -> Callable[[SparkSession, Scale], Rows]:
+def failing(key: str) -> Callable[[Workshop, Scale], Rows]:
     """The rows of a figure whose failing share is called so."""
 
-    def rows(spark: SparkSession, scale: Scale) -> Rows:
+    def rows(shop: Workshop, scale: Scale) -> Rows:
         runs = 400 if scale == "paper" else 40
-        return on_spark(spark, [(point(STEEP, **{key: share}), runs) for share in SHARES])  # type: ignore[arg-type]
+        return on_spark(shop, [(point(STEEP, **{key: share}), runs) for share in SHARES])  # type: ignore[arg-type]
 
     return rows
 

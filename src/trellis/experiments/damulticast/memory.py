@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from trellis.events import Standing
+from trellis.experiments import tasks
 from trellis.experiments.chart import Chart, Series
 from trellis.experiments.claim import Claim
 from trellis.experiments.damulticast.setting import (
@@ -38,7 +39,7 @@ from trellis.protocols.overlays.gossip import Gossiping
 from trellis.scenario.path import LOWEST, members_of
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+    from trellis.experiments.tasks import Workshop
 
 OVERLAYS = (DA, BROADCAST, MULTICAST, HIERARCHICAL)
 WHICH, DEPTH = "which", "depth"  # group of the process; topics on the path
@@ -75,7 +76,7 @@ def row_of(overlay: str, sizes: Sizes, group: int) -> Row:
     return {"run": f"{overlay} {sizes} {group}", "settings": told, "sent": {}, "entries": found}
 
 
-def rows(spark: SparkSession, scale: Scale) -> Rows:
+def rows(shop: Workshop, scale: Scale) -> Rows:
     """The same at both scales."""
     work = [
         (overlay, sizes, group)
@@ -83,7 +84,7 @@ def rows(spark: SparkSession, scale: Scale) -> Rows:
         for overlay in OVERLAYS
         for group in PLACES
     ]
-    return list(spark.sparkContext.parallelize(work, len(work)).map(lambda each: row_of(*each)).collect())
+    return tasks.on_spark(shop, work, lambda each: [row_of(*each)], lambda each: sum(each[1]))
 
 
 def formula(overlay: str, sizes: Sizes, group: int) -> float:

@@ -24,7 +24,7 @@ from trellis.experiments.rows import Row, Rows, average, ratio
 from trellis.metrics.summary import Interval
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+    from trellis.experiments.tasks import Workshop
 
 ALL = 10_000  # c so large that a table has the whole group
 DEAD = (0.0, 0.3)
@@ -37,14 +37,14 @@ FORMS: dict[str, tuple[str, dict[str, int]]] = {
 CARRY = ("GOSSIP", "REFILL")  # packets with the event in them
 
 
-def rows(spark: SparkSession, scale: Scale) -> Rows:
+def rows(shop: Workshop, scale: Scale) -> Rows:
     runs = 40 if scale == "paper" else 6
     asked = [
         (point(STEEP, overlay, stillborn=dead, **options), 1 if options else runs)
         for overlay, options in FORMS.values()
         for dead in DEAD
     ]
-    return on_spark(spark, asked)
+    return on_spark(shop, asked)
 
 
 def of(rows: Rows, form: str, dead: float) -> Rows:

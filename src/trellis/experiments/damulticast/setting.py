@@ -27,7 +27,7 @@ from trellis.scenario.path import LOWEST, one_event, topics_of
 from trellis.sim import run
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+    from trellis.experiments.tasks import Workshop
 
 Sizes = tuple[int, ...]
 
@@ -102,10 +102,10 @@ def seed_of(point: Row, number: int) -> int:
     return tasks.seed_of({key: value for key, value in point.items() if key not in (OVERLAY, *PAPER)}, number)
 
 
-def on_spark(spark: SparkSession, asked: Iterable[tuple[Row, int]]) -> Rows:
+def on_spark(shop: Workshop, asked: Iterable[tuple[Row, int]]) -> Rows:
     """Every point as often as it is asked for."""
     work = [(point, seed_of(point, number)) for point, runs in asked for number in range(runs)]
-    return tasks.on_spark(spark, work, lambda each: measured(*each), lambda each: sum(each[0][SIZES]))
+    return tasks.on_spark(shop, work, lambda each: [measured(*each)], lambda each: sum(each[0][SIZES]))
 
 
 # What a row says

@@ -37,7 +37,7 @@ from trellis.metrics import epidemics
 from trellis.metrics.summary import Interval
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+    from trellis.experiments.tasks import Workshop
 
 PUBLISHED: dict[str, dict[Sizes, float]] = {
     DA: {STEEP: 8.91, SHALLOW: 8.83, DEEP: 13.08},
@@ -57,11 +57,11 @@ WHOLE = (
 )
 
 
-def rows(spark: SparkSession, scale: Scale) -> Rows:
+def rows(shop: Workshop, scale: Scale) -> Rows:
     """But for daMulticast with 1,000, 100 and 10, which the figures run."""
     many, few = (2000, 500) if scale == "paper" else (200, 60)
     ours = [(point(sizes), many) for sizes in (SHALLOW, DEEP)]
-    return on_spark(spark, [*ours, *((point(sizes, BROADCAST), few) for sizes in TOPOLOGIES)])
+    return on_spark(shop, [*ours, *((point(sizes, BROADCAST), few) for sizes in TOPOLOGIES)])
 
 
 TABLE = Table("rounds", rows)

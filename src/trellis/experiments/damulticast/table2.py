@@ -35,7 +35,7 @@ from trellis.metrics.epidemics import broadcast_parasites
 from trellis.metrics.summary import Interval
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+    from trellis.experiments.tasks import Workshop
 
 PUBLISHED: dict[Sizes, float] = {STEEP: 11_216, SHALLOW: 1_699, DEEP: 3_739}
 PMCAST: dict[Sizes, float] = {STEEP: 453, SHALLOW: 369, DEEP: 615}
@@ -43,9 +43,9 @@ WITHIN = 0.1
 OVERLAYS = (DA, MULTICAST, BROADCAST, HIERARCHICAL)
 
 
-def rows(spark: SparkSession, scale: Scale) -> Rows:
+def rows(shop: Workshop, scale: Scale) -> Rows:
     runs = 200 if scale == "paper" else 12
-    return on_spark(spark, [(point(sizes, overlay, group=ROOT), runs) for sizes in TOPOLOGIES for overlay in OVERLAYS])
+    return on_spark(shop, [(point(sizes, overlay, group=ROOT), runs) for sizes in TOPOLOGIES for overlay in OVERLAYS])
 
 
 TABLE = Table("parasites", rows)

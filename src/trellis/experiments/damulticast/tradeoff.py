@@ -34,7 +34,7 @@ from trellis.metrics import epidemics, outbreak
 from trellis.metrics.summary import Interval
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+    from trellis.experiments.tasks import Workshop
 
 CS = (0, 1, 2, 3, 4, 6, 7, 8)  # beside the paper's 5, of which Table 1 has the runs
 GS = (1, 2, 3, 8, 12, 20)
@@ -44,11 +44,11 @@ JUDGED = ({"c": 3}, {"c": 5}, {"c": 8}, {"g": 12}, {"a": 3})
 RIVAL_C = 1  # of the others, where memory is compared
 
 
-def rows(spark: SparkSession, scale: Scale) -> Rows:
+def rows(shop: Workshop, scale: Scale) -> Rows:
     """More of those that are judged."""
     judged, drawn = (2000, 1000) if scale == "paper" else (200, 60)
     varied: list[dict[str, Any]] = [*({"c": c} for c in CS), *({"g": g} for g in GS), *({"a": a} for a in AS)]
-    return on_spark(spark, [(point(SHALLOW, **each), judged if each in JUDGED else drawn) for each in varied])
+    return on_spark(shop, [(point(SHALLOW, **each), judged if each in JUDGED else drawn) for each in varied])
 
 
 def told(options: dict[str, int]) -> str:

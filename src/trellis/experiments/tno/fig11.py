@@ -16,13 +16,13 @@ from trellis.metrics.summary import Interval
 from trellis.sim import AUTO
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+    from trellis.experiments.tasks import Workshop
 
 
-def rows(spark: SparkSession, scale: Scale, engine: str = AUTO) -> Rows:
+def rows(shop: Workshop, scale: Scale, engine: str = AUTO) -> Rows:
     """At a rate at which no server is busy: shares do not depend on it, but on who subscribes to what."""
     points = [point(shape, 1000) for shape in SHAPES]
-    return on_spark(spark, points, *((4.0, range(40)) if scale == "paper" else (1.0, range(8))), engine)
+    return on_spark(shop, points, *((4.0, range(40)) if scale == "paper" else (1.0, range(8))), engine)
 
 
 def share(rows: Rows, shape: float, site: int) -> Interval | None:

@@ -17,12 +17,12 @@ from trellis.metrics.summary import Interval
 from trellis.sim import AUTO
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+    from trellis.experiments.tasks import Workshop
 
 
-def rows(spark: SparkSession, scale: Scale, engine: str = AUTO) -> Rows:
+def rows(shop: Workshop, scale: Scale, engine: str = AUTO) -> Rows:
     sizes = (20, 50, 100, 200) if scale == "paper" else (20, 40)
-    return on_spark(spark, [point(shape, 5000, each) for shape in SHAPES for each in sizes], *length(scale), engine)
+    return on_spark(shop, [point(shape, 5000, each) for shape in SHAPES for each in sizes], *length(scale), engine)
 
 
 def grows(rows: Rows, shape: float, value: str) -> Interval | None:

@@ -19,7 +19,7 @@ from trellis.pipeline.shared import Law, group_sizes, shared, subscriptions
 from trellis.protocols.parts.groups import SHARED, WIDE
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+    from trellis.experiments.tasks import Workshop
 
 CLIENTS = 10_000
 SIZES = (1, 2, 5, 10, 20, 50, 100, 200)
@@ -36,9 +36,9 @@ def laws(scale: Scale) -> list[Law]:
     ]
 
 
-def rows(spark: SparkSession, scale: Scale) -> Rows:
+def rows(shop: Workshop, scale: Scale) -> Rows:
     asked = laws(scale)
-    clients = subscriptions(spark, asked).repartition(spark.sparkContext.defaultParallelism, "client")
+    clients = subscriptions(shop.spark, asked).repartition(shop.spark.sparkContext.defaultParallelism, "client")
     found = group_sizes(shared(clients, asked)).toArrow().to_pandas()
     entries = dict(iter(found.groupby(["law", "size"])))
     return [

@@ -18,7 +18,7 @@ from trellis.protocols.parts.groups import SHARED
 from trellis.sim import AUTO
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+    from trellis.experiments.tasks import Workshop
 
 
 def rates(scale: Scale) -> tuple[int, ...]:
@@ -30,10 +30,10 @@ def length(scale: Scale) -> tuple[float, range]:
     return (10.0, range(10)) if scale == "paper" else (2.0, range(3))
 
 
-def rows(spark: SparkSession, scale: Scale, engine: str = AUTO) -> Rows:
+def rows(shop: Workshop, scale: Scale, engine: str = AUTO) -> Rows:
     points = [point(shape, rate) for shape in SHAPES for rate in rates(scale)]
     points += [point(shape, rate, patient=False) for shape in SHAPES for rate in rates(scale) if rate >= 5000]
-    return on_spark(spark, points, *length(scale), engine)
+    return on_spark(shop, points, *length(scale), engine)
 
 
 TABLE = Table("by-rate", rows, engines=True)

@@ -17,6 +17,7 @@ import numpy as np
 
 from trellis import draw
 from trellis.errors import UnsupportedByEngine
+from trellis.experiments import tasks
 from trellis.experiments.chart import Chart, Series
 from trellis.experiments.claim import Claim
 from trellis.experiments.experiment import Experiment, Scale, Table
@@ -31,7 +32,7 @@ from trellis.sim.fast import INSTEAD
 from trellis.words import Stamp
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+    from trellis.experiments.tasks import Workshop
 
 EACH_CLIENT = 10
 LINK, EVENTS = "link", "events"
@@ -161,10 +162,10 @@ def row_of(settings: Row, wires: list[Wire]) -> Row:
     }
 
 
-def rows(spark: SparkSession, scale: Scale, engine: str = AUTO) -> Rows:
+def rows(shop: Workshop, scale: Scale, engine: str = AUTO) -> Rows:
     counts, links = ((1000, 10_000, 100_000), 100) if scale == "paper" else ((1000, 10_000), 4)
     work = [(shape, kind, counts, links, engine) for kind in (CLIENT, TRUNK) for shape in reversed(SHAPES)]
-    return list(spark.sparkContext.parallelize(work, len(work)).flatMap(lambda each: rows_of(*each)).collect())
+    return tasks.on_spark(shop, work, lambda each: rows_of(*each), lambda each: -each[0])  # the flatter, the longer
 
 
 def last(rows: Rows, shape: float, kind: str, value: Callable[[Row], float]) -> Interval | None:

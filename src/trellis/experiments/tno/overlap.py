@@ -19,7 +19,7 @@ from trellis.metrics.summary import Interval
 from trellis.protocols.parts.groups import SHARED, WIDE, Groups
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+    from trellis.experiments.tasks import Workshop
 
 HOW, COUNT = "how", "subscriptions"
 DISJOINT, TWINS, POPULAR = "disjoint", "twins", "popular"
@@ -54,7 +54,7 @@ def row_of(how: str, count: int, each: int, rule: str) -> Row:
     }
 
 
-def rows(spark: SparkSession, scale: Scale) -> Rows:
+def rows(shop: Workshop, scale: Scale) -> Rows:
     counts = (10, 100, 1000, 10_000) if scale == "paper" else (10, 100, 1000)
     return [
         row_of(how, count, each, rule)

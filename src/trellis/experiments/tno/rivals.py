@@ -20,7 +20,7 @@ from trellis.scenario.grid import Grid
 from trellis.sim import AUTO
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+    from trellis.experiments.tasks import Workshop
 
 ORDERING = "stack.ordering"
 RIVALS: dict[str, dict[str, Any]] = {"multistage": {}, "one for all": {"desks": 1}, "one per topic": {"rule": ALONE}}
@@ -41,12 +41,12 @@ def grids(scale: Scale) -> list[Grid]:
     return [Grid(name="inversions", scenario=base, axes={ORDERING: ["total", "per-topic"]}, repetitions=runs)]
 
 
-def rows(spark: SparkSession, scale: Scale, engine: str = AUTO) -> Rows:
+def rows(shop: Workshop, scale: Scale, engine: str = AUTO) -> Rows:
     """The central one has the same groups: at one desk they cost no way."""
     some = [rate for rate in rates(scale) if scale == "paper" or rate != 2500]
     others = [options for options in RIVALS.values() if options]
     points = [point(shape, rate, **options) for options in others for shape in SHAPES for rate in some]
-    return on_spark(spark, points, *length(scale), engine)
+    return on_spark(shop, points, *length(scale), engine)
 
 
 def gain(rows: Rows, shape: float) -> Interval | None:

@@ -26,6 +26,7 @@ import numpy.typing as npt
 from trellis.effects import Effect, Send
 from trellis.errors import UnsupportedByEngine
 from trellis.events import Event, Standing
+from trellis.experiments import tasks
 from trellis.experiments.rows import Row, Rows
 from trellis.machine import Machine, Place
 from trellis.protocols.interest import Session
@@ -43,7 +44,7 @@ from trellis.trace import Trace
 from trellis.words import Message, NodeId, Packet, Time, Topic
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+    from trellis.experiments.tasks import Workshop
 
 Numbers = npt.NDArray[np.int64]
 
@@ -233,11 +234,12 @@ def packets(trace: Trace) -> dict[str, int]:
     return {names[code]: int(count) for code, count in zip(*np.unique(codes, return_counts=True), strict=True)}
 
 
-def on_spark(
-    spark: SparkSession, points: Sequence[Row], seconds: float, seeds: Sequence[int], engine: str = AUTO
-) -> Rows:
-    """Every point with every seed, each whole in one task, the dearest first."""
+def on_spark(shop: Workshop, points: Sequence[Row], seconds: float, seeds: Sequence[int], engine: str = AUTO) -> Rows:
+    """Every point with every seed."""
     work = [(point, seed) for point in points for seed in seeds]
-    work.sort(key=lambda each: -each[0][RATE] * each[0][EACH])
-    tasks = spark.sparkContext.parallelize(work, len(work))
-    return list(tasks.map(lambda each: measured(each[0], seconds, each[1], engine)).collect())
+    return tasks.on_spark(shop, work, lambda each: [measured(each[0], seconds, each[1], engine)], cost)
+
+
+def cost(each: tuple[Row, int]) -> float:
+    told: float = each[0][RATE] * each[0][EACH]
+    return told

@@ -40,6 +40,8 @@ from trellis.scenario.following import following
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+    from trellis.experiments.tasks import Workshop
+
 FOLLOWING = "follows"
 UNBOUNDED = 0
 SMALLEST, LARGEST = 15, 35
@@ -63,14 +65,14 @@ def graph_of(spark: SparkSession, scale: Scale, follows: Path) -> Graph:
     return Graph(len(numbers), following(((numbers[a], numbers[b]) for a, b in kept), len(numbers)))
 
 
-def rows(spark: SparkSession, scale: Scale, follows: Path) -> Rows:
-    graph = graph_of(spark, scale, follows)
+def rows(shop: Workshop, scale: Scale, follows: Path) -> Rows:
+    graph = graph_of(shop.spark, scale, follows)
     world = SIZES[scale]._asdict() | {"nodes": graph.users, "topics": len(graph.subscriptions.members)}
     about = {PATTERN: FOLLOWING, ALPHA: 0.0} | {name: world[name] for name in world if name not in ("each", "buckets")}
     more = {"subscriptions": {"kind": "explicit", "members": graph.subscriptions.members}}
     machines = [machine(overlay, table=table) for overlay in SYSTEMS for table in TABLES[scale]]
     machines.append(machine(OPT, table=UNBOUNDED))
-    return on_spark(spark, [task(one | about, more=more) for one in machines])
+    return on_spark(shop, [task(one | about, more=more) for one in machines])
 
 
 FOLLOWED = Table("following", rows, (FOLLOWS,))

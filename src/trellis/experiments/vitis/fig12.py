@@ -41,7 +41,7 @@ from trellis.metrics.summary import Interval
 from trellis.scenario.availability import Comings
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+    from trellis.experiments.tasks import Workshop
 
 ROUND = 1.0  # seconds
 LATER = 10  # rounds from when a node came up until it counts
@@ -99,9 +99,9 @@ def events(found: Comings, view: str) -> list[Any]:
     return [msgspec.to_builtins(crash) for crash in kept]
 
 
-def rows(spark: SparkSession, scale: Scale, sessions: Path) -> Rows:
+def rows(shop: Workshop, scale: Scale, sessions: Path) -> Rows:
     asked = [(overlay, view, 0) for overlay in (VITIS, RVR) for view in (AS_IT_IS, ONLY_COMING)]
-    return on_spark(spark, tasks_of(scale, sessions, asked))
+    return on_spark(shop, tasks_of(scale, sessions, asked))
 
 
 CHURNED = Table("churn", rows, (SESSIONS,))

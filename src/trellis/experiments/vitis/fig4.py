@@ -40,9 +40,8 @@ from trellis.metrics.summary import Interval
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from pyspark.sql import SparkSession
-
     from trellis.experiments.rows import Row
+    from trellis.experiments.tasks import Workshop
 
 FREE = TABLE - RING  # links that may be friends or shortcuts
 MOST = FREE - 1  # friends, with k = 1 as in all later experiments
@@ -50,10 +49,10 @@ ALL = (0, 3, 6, 9, FREE)  # besides MOST
 QUICK = {RANDOM: (0, 6), LOW: (0,), HIGH: (0, 6)}
 
 
-def rows(spark: SparkSession, scale: Scale) -> Rows:
+def rows(shop: Workshop, scale: Scale) -> Rows:
     size, asked = SIZES[scale], QUICK if scale == "quick" else dict.fromkeys(PATTERNS, ALL)
     points = [point(size, VITIS, pattern, k=FREE - friends) for pattern, some in asked.items() for friends in some]
-    return on_spark(spark, map(task, points))
+    return on_spark(shop, map(task, points))
 
 
 def by_friends(rows: Rows, value: Callable[[Row], float | None]) -> list[Series]:

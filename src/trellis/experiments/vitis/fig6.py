@@ -34,7 +34,7 @@ from trellis.experiments.vitis.setting import (
 from trellis.metrics.summary import Interval
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+    from trellis.experiments.tasks import Workshop
 
 LARGEST = 35
 LARGER: dict[Scale, tuple[int, ...]] = {"quick": (LARGEST,), "paper": (20, 25, 30, LARGEST)}  # besides 15
@@ -42,9 +42,9 @@ LINES = [(VITIS, pattern) for pattern in PATTERNS] + [(RVR, RANDOM)]
 RUN: dict[Scale, list[tuple[str, str]]] = {"quick": [(VITIS, RANDOM), (VITIS, HIGH), (RVR, RANDOM)], "paper": LINES}
 
 
-def rows(spark: SparkSession, scale: Scale) -> Rows:
+def rows(shop: Workshop, scale: Scale) -> Rows:
     points = [point(SIZES[scale], *line, table=table) for line in RUN[scale] for table in LARGER[scale]]
-    return on_spark(spark, map(task, points))
+    return on_spark(shop, map(task, points))
 
 
 def by_size(rows: Rows, value: Callable[[Row], float | None]) -> list[Series]:

@@ -31,7 +31,7 @@ from trellis.experiments.vitis.setting import (
 from trellis.metrics.summary import Interval
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+    from trellis.experiments.tasks import Workshop
 
 EVEN, SKEWED = 0.3, 3.0
 ALPHAS = (EVEN, 0.5, 1.0, 1.5, 2.0, SKEWED)
@@ -39,10 +39,10 @@ LINES = [(VITIS, RANDOM), (VITIS, LOW), (VITIS, HIGH), (RVR, RANDOM)]
 QUICK = {(VITIS, RANDOM): (EVEN, SKEWED), (VITIS, HIGH): (EVEN, SKEWED), (RVR, RANDOM): (SKEWED,)}
 
 
-def rows(spark: SparkSession, scale: Scale) -> Rows:
+def rows(shop: Workshop, scale: Scale) -> Rows:
     asked = QUICK if scale == "quick" else dict.fromkeys(LINES, ALPHAS)
     points = [point(SIZES[scale], *line, alpha) for line, alphas in asked.items() for alpha in alphas]
-    return on_spark(spark, map(task, points))
+    return on_spark(shop, map(task, points))
 
 
 def by_alpha(rows: Rows, value: Callable[[Row], float | None]) -> list[Series]:

@@ -21,7 +21,7 @@ from trellis.experiments.rows import Row, Rows, pick
 from trellis.metrics.summary import Interval
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+    from trellis.experiments.tasks import Workshop
 
 WHOLE, SAMPLE = "whole", "sample"
 WAYS = {"in": "followers", "out": "follows"}
@@ -33,7 +33,7 @@ OTHER = (
 )
 
 
-def rows(spark: SparkSession, scale: Scale, follows: Path) -> Rows:
+def rows(shop: Workshop, scale: Scale, follows: Path) -> Rows:
     """One for the whole graph, one for the sample if there is one: as the ingest counted them on Spark."""
     statistics: Any = summary_of(follows, FOLLOWS).get("statistics")
     counted = pq.read_table(follows / "degrees").to_pylist()

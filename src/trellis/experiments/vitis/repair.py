@@ -20,13 +20,13 @@ from trellis.metrics.summary import Interval
 from trellis.protocols.overlays.vine import Vine
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+    from trellis.experiments.tasks import Workshop
 
 DRAIN = Vine.settles  # rounds in which what was missed is to come
 
 
-def rows(spark: SparkSession, scale: Scale, sessions: Path) -> Rows:
-    return on_spark(spark, tasks_of(scale, sessions, [(VITIS, AS_IT_IS, 1)], DRAIN))
+def rows(shop: Workshop, scale: Scale, sessions: Path) -> Rows:
+    return on_spark(shop, tasks_of(scale, sessions, [(VITIS, AS_IT_IS, 1)], DRAIN))
 
 
 def kept(row: Row) -> float | None:

@@ -41,7 +41,7 @@ from trellis.sim import FAST, REFERENCE, host_of, is_for_the_compiled
 from trellis.trace.table import Trace
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+    from trellis.experiments.tasks import Workshop
 
 VITIS, RVR, OPT = "vitis", "rendezvous", "topic-overlay"
 NAMES = {VITIS: "Vitis", RVR: "RVR", OPT: "OPT"}
@@ -210,14 +210,14 @@ def over_time(fates: Iterable[Iterable[int]]) -> list[list[int]]:
     return [[at, *sums] for at, sums in sorted(found.items())]
 
 
-def on_spark(spark: SparkSession, work: Iterable[Task]) -> Rows:
-    return tasks.on_spark(spark, list(work), measured, cost)
+def on_spark(shop: Workshop, work: Iterable[Task]) -> Rows:
+    return tasks.on_spark(shop, list(work), lambda each: [measured(each)], cost)
 
 
-def usual(spark: SparkSession, scale: Scale) -> Rows:
+def usual(shop: Workshop, scale: Scale) -> Rows:
     """Vitis with every pattern and RVR, with a table of 15: what most figures have beside their own runs."""
     size = SIZES[scale]
-    return on_spark(spark, map(task, [*(point(size, VITIS, pattern) for pattern in PATTERNS), point(size, RVR)]))
+    return on_spark(shop, map(task, [*(point(size, VITIS, pattern) for pattern in PATTERNS), point(size, RVR)]))
 
 
 USUAL = Table("usual", usual)
