@@ -218,15 +218,15 @@ def test_points_compare_without_a_sign() -> None:
                 assert (words[a] ^ t.FLIP < words[b] ^ t.FLIP) == (a < b)
 
 
-def test_two_thousand_nodes_get_everything_though_their_tables_still_change() -> None:
+def test_a_thousand_nodes_get_everything_though_their_tables_still_change() -> None:
     """Vitis section IV-B: a hit ratio of 100% in all settings. As many nodes on a topic as in the paper."""
     raw = {
         "stack": {"overlay": "vitis", "ordering": "unordered", "repair": 0, "table": 15},
-        "subscriptions": {"kind": "buckets", "topics": 1000, "each": 50},
+        "subscriptions": {"kind": "buckets", "topics": 500, "each": 50},
         "workload": {"kind": "rated", "messages": 500, "begin": 40, "per": 100},
         "network": {"kind": "cycles", "upkeep": False},
         "end": 40 + 5 + 60,
     }
-    assert hits(run(scenario(nodes=2000, **raw), "fast").trace).ratio == 1.0
+    assert hits(run(scenario(nodes=1000, **raw), "fast").trace).ratio == 1.0
     hasty = raw | {"stack": raw["stack"] | {"grace": 1}}
-    assert 0.9 < hits(run(scenario(nodes=2000, **hasty), "fast").trace).ratio < 1.0
+    assert 0.9 < hits(run(scenario(nodes=1000, **hasty), "fast").trace).ratio < 1.0

@@ -11,7 +11,7 @@ from typing import Any, TypeVar, cast
 
 import numba
 import numpy as np
-from numba import njit
+from numba import njit, types
 
 from trellis import draw
 from trellis.sim.fast.code import kernels_of
@@ -29,12 +29,27 @@ FLAGS: Any = {"cache": True, "_nrt": False, "error_model": "numpy"}
 
 def compiled(function: F) -> F:
     """Compiled at the first call; the machine code is kept for the next process."""
-    return cast(F, njit(**FLAGS)(function))
+    return once(njit(**FLAGS)(function))
 
 
 def inlined(function: F) -> F:
     """The same, for what is small and called for every packet: it becomes part of its callers, not kept apart."""
-    return cast(F, njit(**FLAGS | {"cache": False}, forceinline=True)(function))
+    return once(njit(**FLAGS | {"cache": False}, forceinline=True)(function))
+
+
+def merged(function: F) -> F:
+    """Part of its only caller before anything is compiled: a step of a main loop. Else it would be compiled by itself
+    with all that it calls, and all of that once more in its caller: half of the time went there.
+    """
+    return cast(F, njit(**FLAGS | {"cache": False}, inline="always")(function))
+
+
+def once(kernel: Any) -> Any:
+    """Not again for each constant that some caller gives it: a quarter of all that was compiled was that."""
+    if not numba.config.DISABLE_JIT:  # type: ignore[attr-defined]
+        plain = kernel.get_call_template
+        kernel.get_call_template = lambda args, kws: plain(tuple(map(types.unliteral, args)), kws)
+    return kernel
 
 
 GOLDEN = np.uint64(0x9E3779B97F4A7C15)

@@ -29,7 +29,7 @@ from trellis.sim.fast.gossips import company as com
 from trellis.sim.fast.gossips import damulticast_packets as say
 from trellis.sim.fast.gossips import damulticast_search as srch
 from trellis.sim.fast.gossips import gossip as gsp
-from trellis.sim.fast.jit import compiled, go_on, inlined
+from trellis.sim.fast.jit import compiled, go_on, inlined, merged
 from trellis.sim.fast.memory import NONE, Block, Table, base, counter
 
 SUMS = Table(24, 1)  # per message: what stands for it in a sum
@@ -106,7 +106,7 @@ def lacking(m: Block, rows: Block, key: int) -> int:
     return NONE
 
 
-@compiled
+@merged
 def step(m: Block, rows: Block, key: int) -> None:
     now, me, j, what = m[cal.NOW], cal.node_of(key), cal.peer_of(key), m[cal.entry(m, key) + cal.WHAT]
     if j < 0:

@@ -24,7 +24,7 @@ from trellis.sim.fast import barriers as bar
 from trellis.sim.fast import calendar as cal
 from trellis.sim.fast import lines as out
 from trellis.sim.fast import network as net
-from trellis.sim.fast.jit import compiled, go_on, inlined
+from trellis.sim.fast.jit import compiled, go_on, inlined, merged
 from trellis.sim.fast.memory import NONE, Block, Table, base, counter
 from trellis.sim.fast.trees import slabs
 
@@ -137,7 +137,7 @@ def bits(m: Block, wave: int, me: int) -> int:
     return m[slabs.AT_ACKS] + m[m[bar.AT_WAVES] + wave * bar.WAVE + SLAB] * m[net.NODES] + me
 
 
-@compiled
+@merged
 def step(m: Block, rows: Block, key: int) -> None:
     now, me, j, e = m[cal.NOW], cal.node_of(key), cal.peer_of(key), cal.entry(m, key)
     if j < 0:

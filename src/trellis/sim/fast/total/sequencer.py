@@ -21,7 +21,7 @@ from __future__ import annotations
 from trellis.sim.fast import applications as app
 from trellis.sim.fast import calendar as cal
 from trellis.sim.fast import lines as out
-from trellis.sim.fast.jit import compiled, inlined
+from trellis.sim.fast.jit import compiled, inlined, merged
 from trellis.sim.fast.memory import NONE, Block, Table, base, counter
 from trellis.sim.fast.total import sites
 from trellis.sim.fast.total.sizes import size_of, size_of_all
@@ -116,7 +116,7 @@ def question(m: Block, number: int) -> int:
     return m[AT_QUESTIONS] + number * QUESTION
 
 
-@compiled
+@merged
 def step(m: Block, rows: Block, key: int) -> None:
     now, me, j, what = m[cal.NOW], cal.node_of(key), cal.peer_of(key), m[cal.entry(m, key) + cal.WHAT]
     asked, kind = what >> KIND_BITS, what & KINDS
@@ -150,7 +150,7 @@ def send(m: Block, rows: Block, now: int, me: int, to: int, asked: int, kind: in
 # Clients
 
 
-@inlined
+@merged
 def act(m: Block, rows: Block, now: int, me: int, said: int) -> None:
     """A patient one waits until its message before has been handed down."""
     c = client(m, me)

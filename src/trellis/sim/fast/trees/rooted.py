@@ -25,7 +25,7 @@ from trellis.sim.fast import calendar as cal
 from trellis.sim.fast import lines as out
 from trellis.sim.fast import network as net
 from trellis.sim.fast import tally as tal
-from trellis.sim.fast.jit import compiled, inlined
+from trellis.sim.fast.jit import compiled, inlined, merged
 from trellis.sim.fast.memory import NONE, Block, Table, base
 
 PACKETS = ["", "ROOT", "PUB", "SUB", "ACK", "UNS"]
@@ -104,7 +104,7 @@ def source_of(m: Block, wave: int) -> int:
     return m[m[bar.AT_WAVES] + wave * bar.WAVE + bar.SOURCE]
 
 
-@compiled
+@merged
 def step(m: Block, rows: Block, key: int) -> None:
     now, me, j, what = m[cal.NOW], cal.node_of(key), cal.peer_of(key), m[cal.entry(m, key) + cal.WHAT]
     if j < 0:
@@ -140,7 +140,7 @@ def send(m: Block, rows: Block, now: int, me: int, to: int, wave: int, kind: int
 # The ordering (layers.py)
 
 
-@compiled
+@merged
 def act(m: Block, rows: Block, now: int, me: int, a: int) -> None:
     """`upon_subscribe`, `upon_unsubscribe` and `upon_publish`."""
     topic, does = m[a + app.ABOUT], m[a + app.DOES]

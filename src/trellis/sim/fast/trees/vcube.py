@@ -25,7 +25,7 @@ from trellis.sim.fast import calendar as cal
 from trellis.sim.fast import lines as out
 from trellis.sim.fast import tally as tal
 from trellis.sim.fast.barriers import AT_WAVES, FLYING, TOPIC, WAVE
-from trellis.sim.fast.jit import compiled, inlined
+from trellis.sim.fast.jit import compiled, inlined, merged
 from trellis.sim.fast.memory import NONE, Block, counter
 from trellis.sim.fast.trees import slabs
 from trellis.sim.fast.trees import vcube_answers as ans
@@ -175,7 +175,7 @@ def lacking_for_changes(m: Block, sent: int) -> int:
     return NONE
 
 
-@compiled
+@merged
 def step(m: Block, rows: Block, key: int) -> None:
     now, me, j, what = m[cal.NOW], cal.node_of(key), cal.peer_of(key), m[cal.entry(m, key) + cal.WHAT]
     if j < 0:
@@ -207,7 +207,7 @@ def step(m: Block, rows: Block, key: int) -> None:
         tal.over(m, wave, m[w + COUNT])
 
 
-@compiled
+@merged
 def act(m: Block, rows: Block, now: int, me: int, a: int) -> None:
     """`upon_subscribe`, `upon_unsubscribe` and `upon_publish`."""
     topic, does = m[a + app.ABOUT], m[a + app.DOES]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from trellis.sim.fast import network as net
 from trellis.sim.fast.barriers import AT_WAVES, KIND, TOPIC, WAVE
-from trellis.sim.fast.jit import compiled, inlined
+from trellis.sim.fast.jit import inlined, merged
 from trellis.sim.fast.memory import NONE, Block
 from trellis.sim.fast.trees import slabs
 from trellis.sim.fast.trees import vcube_changes as chg
@@ -53,7 +53,7 @@ from trellis.sim.fast.trees.vcube_records import (
 )
 
 
-@compiled
+@merged
 def upon_ack_of_all(m: Block, rows: Block, now: int, me: int, p: int, wave: int) -> None:
     """The answer to that. The height of a subtree follows from who asked."""
     asker = slabs.asker_of_all(m, m[m[AT_WAVES] + wave * WAVE + SLAB], me) - 1
@@ -66,7 +66,7 @@ def upon_ack_of_all(m: Block, rows: Block, now: int, me: int, p: int, wave: int)
         send(m, rows, now, me, asker, wave, ACK, vws.cluster(me, asker) - 1, NONE, 0)
 
 
-@compiled
+@merged
 def upon_answer(
     m: Block, rows: Block, now: int, me: int, p: int, wave: int, j: int, height: int, kind: int, head: int, tail: int
 ) -> None:
@@ -118,7 +118,7 @@ def gather(m: Block, q: int, chain: int) -> None:
         m[q + LAST_SAYING] = tail
 
 
-@compiled
+@merged
 def complete(m: Block, rows: Block, now: int, me: int, p: int, wave: int, pending: int) -> None:
     """The whole subtree has it: tell whoever asked me, or go on if I am the root."""
     w, q = m[AT_WAVES] + wave * WAVE, m[AT_PENDINGS] + pending * PENDING

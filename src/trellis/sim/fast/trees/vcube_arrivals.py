@@ -5,7 +5,7 @@ from __future__ import annotations
 from trellis.sim.fast import lines as out
 from trellis.sim.fast import tally as tal
 from trellis.sim.fast.barriers import AT_WAVES, QUEUE, SEQ, WAVE
-from trellis.sim.fast.jit import compiled, inlined
+from trellis.sim.fast.jit import compiled, inlined, merged
 from trellis.sim.fast.memory import NONE, Block
 from trellis.sim.fast.trees import vcube_ordering as odr
 from trellis.sim.fast.trees import vcube_waves as wvs
@@ -39,7 +39,7 @@ from trellis.sim.fast.trees.vcube_records import (
 )
 
 
-@compiled
+@merged
 def upon_pub(m: Block, rows: Block, now: int, me: int, p: int, wave: int, j: int, height: int) -> None:
     """Lines 40-53 and 62-68."""
     if cannot_serve(m, p, height):

@@ -8,7 +8,7 @@ from trellis.sim.fast import lines as out
 from trellis.sim.fast import network as net
 from trellis.sim.fast import tally as tal
 from trellis.sim.fast.barriers import AT_WAVES, KIND, QUEUE, SEQ, SOURCE, WAVE
-from trellis.sim.fast.jit import compiled, inlined
+from trellis.sim.fast.jit import compiled, inlined, merged
 from trellis.sim.fast.memory import NONE, Block
 from trellis.sim.fast.trees import vcube_arrivals as arr
 from trellis.sim.fast.trees import vcube_ordering as odr
@@ -70,7 +70,7 @@ from trellis.sim.fast.trees.vcube_records import (
 )
 
 
-@inlined
+@merged
 def join_again(m: Block, rows: Block, now: int, me: int, p: int, topic: int) -> None:
     """The application has changed its mind while I was leaving, or has published something."""
     while m[p + AGAIN]:
@@ -133,7 +133,7 @@ def upon_cut_answered(m: Block, rows: Block, now: int, me: int, p: int, topic: i
         entry = behind
 
 
-@compiled
+@merged
 def joined(m: Block, rows: Block, now: int, me: int, p: int, topic: int) -> None:
     m[p + PHASE] = IN
     if m[p + WANTED]:
@@ -195,7 +195,7 @@ def change(m: Block, me: int, p: int, topic: int, phase: int, kind: int) -> int:
     return new_wave(m, me, p, topic, -m[p + VERSION], kind)
 
 
-@compiled
+@merged
 def upon_change(m: Block, rows: Block, now: int, me: int, p: int, wave: int, j: int, height: int) -> None:
     """Every node passes a SUB on, members the others; whoever takes part remembers what its source says of itself."""
     w = m[AT_WAVES] + wave * WAVE

@@ -39,7 +39,7 @@ from trellis.sim.fast.barriers import (
     WAVE,
     new_wave,
 )
-from trellis.sim.fast.jit import compiled, inlined
+from trellis.sim.fast.jit import compiled, inlined, merged
 from trellis.sim.fast.memory import NONE, Block, counter
 from trellis.sim.fast.trees import printed_acks as ack
 from trellis.sim.fast.trees import printed_waves as wvs
@@ -177,7 +177,7 @@ def lacking(m: Block, rows: Block, key: int) -> int:
     return tal.lacking(m, waves, waves + waiting)
 
 
-@inlined
+@merged
 def step(m: Block, rows: Block, key: int) -> None:
     now, me, j, what = m[cal.NOW], cal.node_of(key), cal.peer_of(key), m[cal.entry(m, key) + cal.WHAT]
     if j < 0:
@@ -202,7 +202,7 @@ def step(m: Block, rows: Block, key: int) -> None:
 # Applications (Algorithm 1)
 
 
-@compiled
+@merged
 def act(m: Block, rows: Block, now: int, me: int, a: int) -> None:
     topic, does = m[a + app.ABOUT], m[a + app.DOES]
     p, own, nodes = place(m, topic, me), out.own(m[app.TOPICS], me, topic), m[net.NODES]

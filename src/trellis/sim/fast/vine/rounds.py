@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from trellis.sim.fast import lines as out
-from trellis.sim.fast.jit import compiled, inlined
+from trellis.sim.fast.jit import compiled, inlined, merged
 from trellis.sim.fast.memory import NONE, Block
 from trellis.sim.fast.vine import exchanging, joining, lives, mail, neighbours, parted, sampling, spreading, starting
 from trellis.sim.fast.vine.tables import (
@@ -146,7 +146,7 @@ def begin_turn(m: Block, me: int) -> None:
         m[topic(m, m[first + k]) + PLACE] = k
 
 
-@compiled
+@merged
 def take_turn(m: Block, rows: Block, me: int) -> bool:
     """A node's packets, its round, and what its application does; False, and again, if something has no room."""
     b = life(m, me)
@@ -181,7 +181,7 @@ def take_turn(m: Block, rows: Block, me: int) -> bool:
     return True
 
 
-@inlined
+@merged
 def receive(m: Block, rows: Block, me: int, head: int, a: int, b: int) -> None:
     sender, version, kind = (head >> mail.SENDER_SHIFT) & ID, head >> mail.VERSION_SHIFT, head & mail.KINDS
     if kind >= mail.LOOKUP:
@@ -209,7 +209,7 @@ def receive(m: Block, rows: Block, me: int, head: int, a: int, b: int) -> None:
         neighbours.be_refused(m, me, sender)
 
 
-@compiled
+@merged
 def cycle(m: Block, rows: Block, me: int) -> None:
     neighbours.begin_round(m, me)
     parted.begin_round(m, me)
