@@ -65,12 +65,23 @@ swarm: setup  ## the long form of the swarm tests
 	  $(BIN)/trellis swarm --hierarchy --ordering $$order --schedules 2000 && \
 	  $(BIN)/trellis swarm --hierarchy --faults --ordering $$order --schedules 2000 || exit 1; done
 	$(BIN)/trellis swarm --overlay vcube-printed --schedules 10000; test $$? -eq 1
-	for overlay in vcube-printed vcube single-root brokers; do for order in causal unordered; do \
-	  $(BIN)/trellis twins --overlay $$overlay --ordering $$order --scenarios 2000 || exit 1; done; done
-	$(BIN)/python -m trellis.experiments.tno.compared 0 2000
-	for overlay in damulticast damulticast-printed gossip-broadcast gossip-multicast gossip-hierarchical \
-	  vitis rendezvous topic-overlay; do \
-	  $(BIN)/trellis twins --overlay $$overlay --ordering unordered --scenarios 2000 || exit 1; done
+	$(MAKE) --no-print-directory twins
+
+TREES := vcube-printed vcube single-root brokers
+IN_ROUNDS := damulticast damulticast-printed gossip-broadcast gossip-multicast gossip-hierarchical vitis rendezvous topic-overlay
+TWINS := $(foreach overlay,$(TREES),twins/$(overlay)/causal twins/$(overlay)/unordered) \
+  $(patsubst %,twins/%/unordered,$(IN_ROUNDS))
+SCENARIOS ?= 2000
+
+.PHONY: twins twins/sequencer $(TWINS)
+
+twins: $(TWINS) twins/sequencer  ## both engines, row by row, for each twin: `make -j2 twins`, an hour on one core; with NUMBA_DISABLE_JIT=1 and SCENARIOS=20 where nothing is compiled
+
+$(TWINS): twins/%: setup
+	$(BIN)/trellis twins --overlay $(*D) --ordering $(*F) --scenarios $(SCENARIOS)
+
+twins/sequencer: setup
+	$(BIN)/trellis twins --sequencer --scenarios $(SCENARIOS)
 
 bench: setup  ## every figure a ratio in one run
 	$(BIN)/python bench/reference.py

@@ -157,8 +157,8 @@ def test_a_kernel_that_forgets_a_rule_is_noticed(name: str) -> None:
     first = SEARCHED_FROM.get(name, 0)
     program = (
         f"{breaks}"
-        "from trellis.swarm.twins import Comparison\n"
-        f"tried = Comparison('{overlay}', '{TWINS[overlay].orders[0]}')\n"
+        "from trellis.swarm.twins import of_stack\n"
+        f"tried = of_stack('{overlay}', '{TWINS[overlay].orders[0]}')\n"
         "while tried.scenarios < 60 and not tried.differences:\n"
         f"    tried.go({first} + tried.scenarios, 1)\n"
         "print(len(tried.differences), *(found.says for found in tried.differences))\n"

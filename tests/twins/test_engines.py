@@ -20,7 +20,7 @@ from trellis.sim import is_for_the_compiled, run
 from trellis.sim.fast import TWINS, calendar, code
 from trellis.sim.fast.memory import base, block, table
 from trellis.sim.fast.trees import views as vws
-from trellis.swarm.twins import Comparison, compare, first_difference, scenario_of
+from trellis.swarm.twins import compare, first_difference, of_stack, scenario_of
 
 STACKS = [(overlay, ordering) for overlay, twin in TWINS.items() for ordering in twin.orders]
 SCENARIOS = 100
@@ -28,7 +28,7 @@ SCENARIOS = 100
 
 @pytest.mark.parametrize(("overlay", "ordering"), STACKS)
 def test_random_scenarios_have_the_same_rows_on_both_engines(overlay: str, ordering: str) -> None:
-    tried = Comparison(overlay, ordering)
+    tried = of_stack(overlay, ordering)
     tried.go(90_000, SCENARIOS)
     assert tried.differences == []
     assert tried.refused <= 1

@@ -158,8 +158,8 @@ BROKEN = {
 def test_a_count_that_forgets_a_rule_is_noticed(overlay: str, breaks: str) -> None:
     program = (
         f"import trellis.sim.fast.tally as tal\n{breaks}"
-        "from trellis.swarm.twins import Comparison\n"
-        f"tried = Comparison('{overlay}', 'causal')\n"
+        "from trellis.swarm.twins import of_stack\n"
+        f"tried = of_stack('{overlay}', 'causal')\n"
         "while tried.scenarios < 60 and not tried.differences:\n"
         "    tried.go(tried.scenarios, 1)\n"
         "print(len(tried.differences), tried.differences[0].says)\n"

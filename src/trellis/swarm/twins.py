@@ -21,7 +21,7 @@ from trellis.scenario.check import check
 from trellis.scenario.load import from_mapping
 from trellis.scenario.model import Random, Scenario
 from trellis.sim import FAST, REFERENCE, Run, run
-from trellis.sim.fast import TWINS, covers
+from trellis.sim.fast import TWINS
 from trellis.swarm.dice import Dice
 from trellis.swarm.gossips import gossips, repaired
 from trellis.swarm.schedule import schedule
@@ -38,28 +38,32 @@ class Difference(NamedTuple):
 class Comparison:
     """Scenarios tried so far, and those in which the engines differ."""
 
-    def __init__(self, overlay: str, ordering: str) -> None:
-        self.overlay = overlay
-        self.ordering = ordering
+    def __init__(self, compared: Callable[[int], tuple[str, int]], options: str) -> None:
+        self.compared = compared  # of a seed: what differs, empty if nothing does, and how many rows there are
+        self.options = options  # of `trellis twins`
         self.scenarios = self.rows = 0
         self.refused = 0  # by the compiled engine, on the way
         self.differences: list[Difference] = []
 
     def go(self, seed: int, count: int, progress: Callable[[int], None] = lambda _: None) -> None:
         for one in range(seed, seed + count):
-            scenario = scenario_of(one, self.overlay, self.ordering)
-            covers(scenario)
             self.scenarios += 1
             try:
-                says, rows = compare(scenario)
+                says, rows = self.compared(one)
             except UnsupportedByEngine:
                 says, rows = "", 0
                 self.refused += 1
             self.rows += rows
             if says:
-                stack = f"--overlay {self.overlay} --ordering {self.ordering}"
-                self.differences.append(Difference(one, says, f"trellis twins {stack} --scenarios 1 --seed {one}"))
+                replay = f"trellis twins {self.options} --scenarios 1 --seed {one}"
+                self.differences.append(Difference(one, says, replay))
             progress(one - seed + 1)
+
+
+def of_stack(overlay: str, ordering: str) -> Comparison:
+    return Comparison(
+        lambda seed: compare(scenario_of(seed, overlay, ordering)), f"--overlay {overlay} --ordering {ordering}"
+    )
 
 
 def scenario_of(seed: int, overlay: str, ordering: str) -> Scenario:

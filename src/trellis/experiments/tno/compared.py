@@ -5,7 +5,6 @@ Promises: one seed is one setting; a difference comes with the first row, or the
 
 from __future__ import annotations
 
-import sys
 from typing import Any
 
 import numpy as np
@@ -19,23 +18,11 @@ from trellis.scenario.model import Scenario
 from trellis.sim import FAST, Run
 from trellis.sim.fast.total.sequencing import Sequencing
 from trellis.swarm.dice import Dice
-from trellis.swarm.twins import first_difference
+from trellis.swarm.twins import Comparison, first_difference
 
 
-class Comparison:
-    """Settings tried so far, and those in which the engines differ."""
-
-    def __init__(self) -> None:
-        self.settings = self.rows = 0
-        self.differences: list[tuple[int, str]] = []  # seeds, and what is not the same
-
-    def go(self, seed: int, count: int) -> None:
-        for one in range(seed, seed + count):
-            says, rows = compare(*setting(one))
-            self.settings += 1
-            self.rows += rows
-            if says:
-                self.differences.append((one, says))
+def of_sequencer() -> Comparison:
+    return Comparison(lambda seed: compare(*setting(seed)), "--sequencer")
 
 
 def setting(seed: int) -> tuple[Scenario, str]:
@@ -103,12 +90,3 @@ def compare(scenario: Scenario, rule: str) -> tuple[str, int]:
 def plain(value: Any) -> Any:
     """What packets were sent, with their order."""
     return list(map(str, value.items())) if isinstance(value, dict) else value
-
-
-if __name__ == "__main__":
-    tried = Comparison()
-    tried.go(int(sys.argv[1]), int(sys.argv[2]))
-    print(f"{tried.settings:,} settings, {tried.rows:,} rows, {len(tried.differences)} differ")
-    for seed, says in tried.differences[:5]:
-        print(f"seed {seed}: {says}")
-    sys.exit(bool(tried.differences))
