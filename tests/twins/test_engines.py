@@ -52,6 +52,12 @@ def test_they_have_the_same_rows_where_nothing_is_compiled(overlay: str, orderin
     assert "0 differ" in told.stdout
 
 
+def test_a_scenario_that_has_no_twin_is_not_passed_over(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("trellis.swarm.twins.scenario_of", lambda *_: scenario(8, stack=STACK | {"ordering": "fifo"}))
+    with pytest.raises(UnsupportedByEngine, match="'fifo' over 'vcube-printed' has no compiled twin"):
+        of_stack("vcube-printed", "causal").go(0, 1)
+
+
 def test_a_difference_is_told_by_its_first_row() -> None:
     one, other = run(scenario(8), "fast"), run(scenario(8, seed=6), "reference")
     says = first_difference(one, other)
@@ -111,6 +117,9 @@ def test_whoever_forgets_all_above_is_left_to_the_reference(monkeypatch: pytest.
     forgetful = scenario_of(301_305, "damulticast", "unordered")
     with pytest.raises(UnsupportedByEngine, match="forgotten everybody above"):
         run(forgetful, "fast")
+    tried = of_stack("damulticast", "unordered")
+    tried.go(301_305, 1)
+    assert (tried.scenarios, tried.refused, tried.differences) == (1, 1, [])
     monkeypatch.setattr("trellis.sim.fast.is_worth_it", lambda *_: True)
     assert run(forgetful).engine == "reference"
 

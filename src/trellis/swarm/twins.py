@@ -21,7 +21,7 @@ from trellis.scenario.check import check
 from trellis.scenario.load import from_mapping
 from trellis.scenario.model import Random, Scenario
 from trellis.sim import FAST, REFERENCE, Run, run
-from trellis.sim.fast import TWINS
+from trellis.sim.fast import TWINS, covers
 from trellis.swarm.dice import Dice
 from trellis.swarm.gossips import gossips, repaired
 from trellis.swarm.schedule import schedule
@@ -38,8 +38,8 @@ class Difference(NamedTuple):
 class Comparison:
     """Scenarios tried so far, and those in which the engines differ."""
 
-    def __init__(self, compared: Callable[[int], tuple[str, int]], options: str) -> None:
-        self.compared = compared  # of a seed: what differs, empty if nothing does, and how many rows there are
+    def __init__(self, compared: Callable[[int], tuple[str, int] | None], options: str) -> None:
+        self.compared = compared  # of a seed: what differs, empty if nothing does, and how many rows; None if refused
         self.options = options  # of `trellis twins`
         self.scenarios = self.rows = 0
         self.refused = 0  # by the compiled engine, on the way
@@ -48,11 +48,9 @@ class Comparison:
     def go(self, seed: int, count: int, progress: Callable[[int], None] = lambda _: None) -> None:
         for one in range(seed, seed + count):
             self.scenarios += 1
-            try:
-                says, rows = self.compared(one)
-            except UnsupportedByEngine:
-                says, rows = "", 0
-                self.refused += 1
+            found = self.compared(one)
+            self.refused += found is None
+            says, rows = found or ("", 0)
             self.rows += rows
             if says:
                 replay = f"trellis twins {self.options} --scenarios 1 --seed {one}"
@@ -61,9 +59,15 @@ class Comparison:
 
 
 def of_stack(overlay: str, ordering: str) -> Comparison:
-    return Comparison(
-        lambda seed: compare(scenario_of(seed, overlay, ordering)), f"--overlay {overlay} --ordering {ordering}"
-    )
+    def compared(seed: int) -> tuple[str, int] | None:
+        scenario = scenario_of(seed, overlay, ordering)
+        covers(scenario)  # or we make what has no twin
+        try:
+            return compare(scenario)
+        except UnsupportedByEngine:  # seen on the way
+            return None
+
+    return Comparison(compared, f"--overlay {overlay} --ordering {ordering}")
 
 
 def scenario_of(seed: int, overlay: str, ordering: str) -> Scenario:
