@@ -86,7 +86,7 @@ BROKEN = {
     ),
     "what is covered counts again": (
         "topic-overlay",
-        "import trellis.sim.fast.vine.selecting as kernel\nkernel.gain_of = lambda *_: 1\n",
+        "import trellis.sim.fast.vine.covering as kernel\nkernel.gain_of = lambda *_: 1\n",
     ),
     "what was delivered is not followed": (
         "single-root",

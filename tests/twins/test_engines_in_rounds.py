@@ -24,7 +24,7 @@ from trellis.sim.fast.vine import neighbours as fast_neighbours
 from trellis.sim.fast.vine import sampling as fast_sampling
 from trellis.sim.fast.vine import tables as t
 from trellis.sim.fast.vine.rounds import MORE
-from trellis.sim.fast.vine.running import Vines
+from trellis.sim.fast.vine.running import Vines, give_room
 from trellis.swarm.twins import compare
 
 CRASH = {"kind": "crash", "at": 3, "node": 1}
@@ -56,8 +56,8 @@ class Shrunk:
         nodes, tight = self.whole.nodes, {t.OUTBOX: 8, t.INBOX: 8, t.LINKS: 8, t.PASSAGES: 1, t.CARRIED: 8}
         tight[t.POOL] = 8 * (nodes + len(self.whole.topics) + MORE)  # half of it is enough for any event
         tight |= {t.CHUNKS: 1, t.NOTES: 1}
-        strides = {t.KNOWN: (t.KNOWN_STRIDE, t.ROW), t.FULL: (t.FULL_STRIDE, 2), t.SHUNNED: (t.SHUN_STRIDE, 2)}
-        strides[t.LISTS] = (t.LIST_STRIDE, 1)
+        tight |= {t.KNOWN: nodes * t.ROW, t.SHUNNED: nodes * t.PAIR}
+        strides = {t.FULL: (t.FULL_STRIDE, 2), t.LISTS: (t.LIST_STRIDE, 1)}
         rooms = {part: int(old[room(part.number)]) for part in t.PARTS} | tight
         rooms |= dict.fromkeys(t.LETTERS, 16) | {t.CARRIED_SLOTS: 16, t.PASSAGE_SLOTS: 2}
         rooms |= {part: stride * nodes for part, (_, stride) in strides.items()}
@@ -69,6 +69,7 @@ class Shrunk:
                 new_rows[:] = old_rows
         for where, stride in strides.values():
             new[where] = stride
+        give_room(new, t.ROW, t.PAIR)
         self.whole.block = new
 
 

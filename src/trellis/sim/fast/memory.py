@@ -18,7 +18,7 @@ import numpy.typing as npt
 Block = npt.NDArray[np.int64]
 
 NONE = -1  # no record
-TABLES = 40  # at most
+TABLES = 48  # at most
 COUNTERS = 112
 LINE = 8  # numbers of a line of the cache: each table begins with one
 HEADER = 2 * TABLES + COUNTERS

@@ -14,7 +14,6 @@ from trellis.sim.fast.vine.tables import (
     AT_LINE,
     AT_LIST,
     AT_POOL,
-    AT_SHUNNED,
     COUNT,
     COVERING,
     DOUBTFUL,
@@ -43,7 +42,6 @@ from trellis.sim.fast.vine.tables import (
     SHARES,
     SHORTCUT,
     SHUN_COUNT,
-    SHUN_STRIDE,
     SIDE,
     SPOKE,
     STALE,
@@ -59,6 +57,8 @@ from trellis.sim.fast.vine.tables import (
     mark_of,
     new_stamp,
     node,
+    rows_of,
+    shunned_by,
     some,
 )
 
@@ -70,7 +70,7 @@ def partner(m: Block, me: int) -> int:
     """Of my table, in every other round of those next to me on the ring; at the very beginning there is nobody in it,
     so somebody of the sample.
     """
-    first, least = neighbours.rows_of(m, me), NOT if m[ROUND] % 2 else SHORTCUT
+    first, least = rows_of(m, me), NOT if m[ROUND] % 2 else SHORTCUT
     end = first + m[node(m, me) + KNOWN_COUNT] * ROW
     count = chosen(m, first, end, least)
     if not count and least:
@@ -105,7 +105,7 @@ def send_buffer(m: Block, rows: Block, me: int, to: int, reply: int) -> None:
     for k in range(m[COUNT]):
         at = mark_of(m, m[letter + k] & ID)
         m[at + MARK], m[at + MARK_AT] = stamp, k
-    first = neighbours.rows_of(m, me)
+    first = rows_of(m, me)
     for row in range(first, first + m[node(m, me) + KNOWN_COUNT] * ROW, ROW):
         if m[row + SPOKE]:
             at, age = mark_of(m, m[row + WHO]), m[ROUND] - m[row + HEARD]
@@ -131,7 +131,7 @@ def put(m: Block, stamp: int, who: int, version: int) -> None:
 @compiled
 def gather(m: Block, me: int, start: int, count: int) -> int:
     """All whom I know and am told of, but for those that are silent; the mark that they have."""
-    n, stamp, first = node(m, me), new_stamp(m), neighbours.rows_of(m, me)
+    n, stamp, first = node(m, me), new_stamp(m), rows_of(m, me)
     m[IN_SOME] = 0
     for row in range(first, first + m[n + KNOWN_COUNT] * ROW, ROW):
         put(m, stamp, m[row + WHO], m[row + VERSION])
@@ -149,7 +149,7 @@ def gather(m: Block, me: int, start: int, count: int) -> int:
             put(m, stamp, m[v] & ID, m[v] >> ID_BITS)
     if m[mark_of(m, me) + MARK] == stamp:
         m[some(m, m[mark_of(m, me) + MARK_AT]) + S_OUT] = 1
-    shunned = m[AT_SHUNNED] + me * m[SHUN_STRIDE]
+    shunned = shunned_by(m, me)
     for at in range(shunned, shunned + m[n + SHUN_COUNT] * PAIR, PAIR):
         k = mark_of(m, m[at])
         if m[k + MARK] == stamp:
@@ -160,7 +160,7 @@ def gather(m: Block, me: int, start: int, count: int) -> int:
 @compiled
 def reconsider(m: Block, rows: Block, me: int, start: int, count: int) -> None:
     """Lines 7-8: my table is what I like best of all whom I know and am told of."""
-    stamp, n, first = gather(m, me, start, count), node(m, me), neighbours.rows_of(m, me)
+    stamp, n, first = gather(m, me, start, count), node(m, me), rows_of(m, me)
     before = m[n + KNOWN_COUNT]
     selecting.select(m, me, stamp)
     for k in range(m[IN_LINE]):
@@ -195,7 +195,7 @@ def exchange_profile(m: Block, rows: Block, me: int) -> None:
     if m[n + STALE] and m[OVERLAY] != COVERING:
         m[n + STALE] = 0
         asking.ask(m, me)
-    stamp, first = new_stamp(m), neighbours.rows_of(m, me)
+    stamp, first = new_stamp(m), rows_of(m, me)
     asking.asked_of(m, me, stamp)
     for row in range(first, first + m[n + KNOWN_COUNT] * ROW, ROW):
         h = mark_of(m, m[row + WHO])

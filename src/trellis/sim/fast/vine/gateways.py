@@ -8,7 +8,6 @@ from __future__ import annotations
 from trellis.sim.fast.jit import compiled
 from trellis.sim.fast.memory import NONE, Block
 from trellis.sim.fast.vine import ring
-from trellis.sim.fast.vine.neighbours import rows_of
 from trellis.sim.fast.vine.tables import (
     AT_LIST,
     AT_MINE,
@@ -33,6 +32,7 @@ from trellis.sim.fast.vine.tables import (
     mark_of,
     new_stamp,
     node,
+    rows_of,
     topic,
 )
 

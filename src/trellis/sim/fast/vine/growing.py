@@ -8,12 +8,7 @@ from trellis.sim.fast.memory import NONE, Block, Table, base, room, roomier, tab
 from trellis.sim.fast.vine import hashing, mail
 from trellis.sim.fast.vine import tables as t
 
-STRIDES = {
-    t.KNOWN: t.KNOWN_STRIDE,
-    t.FULL: t.FULL_STRIDE,
-    t.SHUNNED: t.SHUN_STRIDE,
-    t.LISTS: t.LIST_STRIDE,
-}  # as much room for each node
+STRIDES = {t.FULL: t.FULL_STRIDE, t.LISTS: t.LIST_STRIDE}  # as much room for each node
 HASHED = {t.CARRIED: (t.CARRIED_SLOTS, t.IN_CARRIED), t.PASSAGES: (t.PASSAGE_SLOTS, t.IN_PASSAGES)}
 
 
@@ -51,15 +46,15 @@ def widened(m: Block, part: Table) -> Block:
 def tidied(m: Block) -> bool:
     """Move together what is referred to; whether half of the pool is free then."""
     pool, nodes = table(m, t.POOL)[:, 0], table(m, t.NODES)
-    known = table(m, t.KNOWN)[:, 0].reshape(len(nodes), -1, t.ROW)
-    there = np.nonzero(np.arange(known.shape[1]) < nodes[:, t.KNOWN_COUNT, None])
+    known = table(m, t.KNOWN)[:, 0].reshape(-1, t.ROW)
+    there = spans(nodes[:, t.FIRST_KNOWN] // t.ROW, nodes[:, t.KNOWN_COUNT])
     beats = []
     sent, came = table(m, t.OUTBOX)[: int(m[t.IN_OUTBOX])], table(m, t.INBOX)[: int(m[t.IN_INBOX])]
     for packets in (sent, came[int(m[t.CURSOR]) :]):
         beats.append((packets, np.flatnonzero(packets[:, t.HEAD] & mail.KINDS == mail.BEAT)))
     asking = nodes[nodes[:, t.ASKING] != NONE, t.ASKING]
     held = [nodes[:, t.PROPOSED], asking, pool[spans(asking + 1, pool[asking])[1::2]]]
-    held += [known[there[0], there[1], field] for field in (t.PROPOSALS, t.ASKS)]
+    held += [known[there, field] for field in (t.PROPOSALS, t.ASKS)]
     held += [packets[which, field] for packets, which in beats for field in (t.A, t.B)]
     used = np.unique(np.concatenate(held))
     used = used[used != NONE]
@@ -77,7 +72,7 @@ def tidied(m: Block) -> bool:
     hops = spans(asking + 1, pool[asking])[1::2]
     pool[hops] = now(pool[hops])
     for field in (t.PROPOSALS, t.ASKS):
-        known[there[0], there[1], field] = now(known[there[0], there[1], field])
+        known[there, field] = now(known[there, field])
     for packets, which in beats:
         for field in (t.A, t.B):
             packets[which, field] = now(packets[which, field])

@@ -7,7 +7,7 @@ from __future__ import annotations
 from trellis.sim.fast import lines as out
 from trellis.sim.fast.jit import compiled
 from trellis.sim.fast.memory import NONE, Block
-from trellis.sim.fast.vine import cuts, letters, looking, mail, neighbours, starting
+from trellis.sim.fast.vine import cuts, letters, looking, mail, starting
 from trellis.sim.fast.vine.tables import (
     AT_MINE,
     AT_TAKEN,
@@ -26,6 +26,7 @@ from trellis.sim.fast.vine.tables import (
     UPKEEP,
     WHO,
     node,
+    rows_of,
     somebody_takes,
 )
 from trellis.sim.fast.vine.taking import is_in, taken
@@ -68,7 +69,7 @@ def go_on(m: Block, rows: Block, me: int) -> None:
 @compiled
 def go_on_joining(m: Block, rows: Block, me: int, code: int) -> None:
     waited, t = m[ROUND], taken(m, me, code)
-    first, fellows = neighbours.rows_of(m, me), 0
+    first, fellows = rows_of(m, me), 0
     end = first + m[node(m, me) + KNOWN_COUNT] * ROW
     for row in range(first, end, ROW):
         fellows += m[row + SPOKE] and somebody_takes(m, m[row + WHO], code)

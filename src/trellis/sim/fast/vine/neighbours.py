@@ -13,13 +13,11 @@ from trellis.sim.fast.vine.tables import (
     AT_BITS,
     AT_FORMER,
     AT_FULL,
-    AT_KNOWN,
     AT_LINE,
     AT_LIST,
     AT_MINE,
     AT_OWNERS,
     AT_SHARED,
-    AT_SHUNNED,
     DOUBTFUL,
     FIRST_TOPIC,
     FORMER_COUNT,
@@ -29,7 +27,6 @@ from trellis.sim.fast.vine.tables import (
     GRACE,
     HEARD,
     KNOWN_COUNT,
-    KNOWN_STRIDE,
     LIMIT,
     NOT,
     PAIR,
@@ -45,7 +42,6 @@ from trellis.sim.fast.vine.tables import (
     SHARES,
     SHORTCUT,
     SHUN_COUNT,
-    SHUN_STRIDE,
     SINCE,
     SPOKE,
     STALE,
@@ -59,6 +55,8 @@ from trellis.sim.fast.vine.tables import (
     WHY_THEIRS,
     WORDS,
     node,
+    rows_of,
+    shunned_by,
     spot,
     topic,
 )
@@ -68,14 +66,9 @@ FORMER_MAX = 256
 
 
 @inlined
-def rows_of(m: Block, me: int) -> int:
-    return m[AT_KNOWN] + me * m[KNOWN_STRIDE]
-
-
-@inlined
 def find(m: Block, me: int, other: int) -> int:
     """Where a neighbour is, or NONE."""
-    first = m[AT_KNOWN] + me * m[KNOWN_STRIDE]
+    first = rows_of(m, me)
     for row in range(first, first + m[node(m, me) + KNOWN_COUNT] * ROW, ROW):
         if m[row + WHO] == other:
             return row
@@ -149,7 +142,7 @@ def forget_refusals(m: Block, me: int, other: int) -> None:
     """It chose me: so it is there, and has room."""
     n = node(m, me)
     if m[n + SHUN_COUNT]:
-        drop(m, m[AT_SHUNNED] + me * m[SHUN_STRIDE], n + SHUN_COUNT, other)
+        drop(m, shunned_by(m, me), n + SHUN_COUNT, other)
     if m[n + FULL_COUNT]:
         drop(m, m[AT_FULL] + me * m[FULL_STRIDE], n + FULL_COUNT, other)
 
@@ -175,7 +168,7 @@ def begin_round(m: Block, me: int) -> None:
         if now - m[row + HEARD] > m[LIMIT]:
             m[named + silent] = m[row + WHO]
             silent += 1
-    shunned = m[AT_SHUNNED] + me * m[SHUN_STRIDE]
+    shunned = shunned_by(m, me)
     if m[n + SHUN_COUNT]:
         kept = 0
         for at in range(shunned, shunned + m[n + SHUN_COUNT] * PAIR, PAIR):

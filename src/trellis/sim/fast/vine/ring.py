@@ -10,17 +10,16 @@ import numpy as np
 from trellis.sim.fast.jit import compiled, inlined
 from trellis.sim.fast.memory import NONE, Block
 from trellis.sim.fast.vine.tables import (
-    AT_KNOWN,
     AT_LINE,
     FLIP,
     KNOWN_COUNT,
-    KNOWN_STRIDE,
     PLACED,
     POINT,
     ROW,
     T_POINT,
     WHO,
     node,
+    rows_of,
     spot,
     topic,
 )
@@ -47,7 +46,7 @@ def near_topic(m: Block, who: int, code: int) -> int:
 @compiled
 def lay_out(m: Block, me: int) -> int:
     """My neighbours in the order of their points, flipped: a `Compass`; how many."""
-    first, count, line = m[AT_KNOWN] + me * m[KNOWN_STRIDE], 0, m[AT_LINE]
+    first, count, line = rows_of(m, me), 0, m[AT_LINE]
     for row in range(first, first + m[node(m, me) + KNOWN_COUNT] * ROW, ROW):
         point, at = m[spot(m, m[row + WHO]) + POINT] ^ FLIP, line + count * PLACED
         while at > line and m[at - PLACED] > point:
@@ -82,7 +81,7 @@ def hop(m: Block, me: int, code: int) -> int:
     """`Compass.closer`: the neighbour closest to a topic, if it is closer than I am; else NONE. Whoever is closest is
     next to the topic on one of both sides; of two that are as close, the one counterclockwise."""
     to, n = m[topic(m, code) + T_POINT], node(m, me)
-    first = m[AT_KNOWN] + me * m[KNOWN_STRIDE]
+    first = rows_of(m, me)
     best, found = nearness(m[spot(m, me) + POINT], to), NONE
     for row in range(first, first + m[n + KNOWN_COUNT] * ROW, ROW):
         ahead = clockwise(m[spot(m, m[row + WHO]) + POINT], to)

@@ -16,9 +16,11 @@ from trellis.sim.fast.vine.tables import (
     ALL_TOPICS,
     AT_ACTIONS,
     AT_INBOX,
+    AT_KNOWN,
     AT_MINE,
     AT_OWNERS,
     AT_POOL,
+    AT_SHUNNED,
     BORN_AT,
     CARRIED,
     CHILDREN,
@@ -28,7 +30,11 @@ from trellis.sim.fast.vine.tables import (
     CYCLED,
     DONE,
     EARLY_COUNT,
+    END_KNOWN,
+    END_SHUNNED,
     EVENTS,
+    FIRST_KNOWN,
+    FIRST_SHUNNED,
     FIRST_TOPIC,
     FREE_CHUNKS,
     FREE_LINKS,
@@ -42,17 +48,18 @@ from trellis.sim.fast.vine.tables import (
     ID,
     IN_CARRIED,
     IN_CHUNKS,
+    IN_KNOWN,
     IN_LETTERS,
     IN_LINKS,
     IN_OUTBOX,
     IN_PASSAGES,
     IN_POOL,
     IN_ROWS,
+    IN_SHUNNED,
     IS_DEAD,
     JOINING_COUNT,
     KNOWN,
     KNOWN_COUNT,
-    KNOWN_STRIDE,
     LACKING,
     LETTERS,
     LIFE,
@@ -78,17 +85,18 @@ from trellis.sim.fast.vine.tables import (
     PROGRESS,
     ROOM_CARRIED,
     ROOM_CHUNKS,
+    ROOM_KNOWN,
     ROOM_LETTERS,
     ROOM_LINKS,
     ROOM_NOTES,
     ROOM_OUTBOX,
     ROOM_PASSAGES,
     ROOM_POOL,
+    ROOM_SHUNNED,
     ROUND,
     ROW,
     SHOWN,
     SHUN_COUNT,
-    SHUN_STRIDE,
     SHUNNED,
     SIDE,
     TABLE_MAX,
@@ -251,17 +259,44 @@ def lacks_room(m: Block, rows: Block, me: int) -> bool:
         short = NO_NOTES
     elif m[IN_PASSAGES] + 1 + early > m[ROOM_PASSAGES]:
         short = NO_PASSAGES
-    elif (known + min(m[TABLE_MAX], mail.CONTACTS_MAX + VIEW_MAX) + 2) * ROW > m[KNOWN_STRIDE]:
+    elif not has_known(m, n, (known + min(m[TABLE_MAX], mail.CONTACTS_MAX + VIEW_MAX) + 2) * ROW):
         short = NO_KNOWN
     elif (m[n + FULL_COUNT] + 2) * PAIR > m[FULL_STRIDE]:
         short = NO_FULL
-    elif (m[n + SHUN_COUNT] + known + 2) * PAIR > m[SHUN_STRIDE]:
+    elif not has_shunned(m, n, (m[n + SHUN_COUNT] + known + 2) * PAIR):
         short = NO_SHUNNED
     elif m[n + LISTED] + asks_coming(m, n) > m[LIST_STRIDE]:
         short = NO_LISTS
     if short == NONE:
         return False
     m[LACKING] = short
+    return True
+
+
+@inlined
+def has_known(m: Block, n: int, needed: int) -> bool:
+    return m[n + ROOM_KNOWN] >= needed or moves(m, n + FIRST_KNOWN, needed, AT_KNOWN, IN_KNOWN, END_KNOWN)
+
+
+@inlined
+def has_shunned(m: Block, n: int, needed: int) -> bool:
+    return m[n + ROOM_SHUNNED] >= needed or moves(m, n + FIRST_SHUNNED, needed, AT_SHUNNED, IN_SHUNNED, END_SHUNNED)
+
+
+@compiled
+def moves(m: Block, at: int, needed: int, table: int, used: int, end: int) -> bool:
+    """A node's part of a table to behind all others, where it gets twice as much room: few nodes have many neighbours.
+    False if there is too little there."""
+    wide = m[at + 1]
+    while wide < needed:
+        wide *= 2
+    if m[used] + wide > m[end]:
+        return False
+    before, after = m[table] + m[at], m[table] + m[used]
+    for k in range(m[at + 1]):
+        m[after + k] = m[before + k]
+    m[at], m[at + 1] = m[used], wide
+    m[used] += wide
     return True
 
 

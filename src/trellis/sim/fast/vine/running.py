@@ -21,7 +21,7 @@ from trellis.scenario.plan import Plan
 from trellis.sim.fast import lines as out
 from trellis.sim.fast.driver import Driver
 from trellis.sim.fast.memory import NONE, Block, block, table
-from trellis.sim.fast.vine import growing, mail, rounds
+from trellis.sim.fast.vine import covering, growing, mail, rounds
 from trellis.sim.fast.vine import tables as t
 from trellis.sim.fast.vine.comings import comings, lay_out
 from trellis.sim.fast.vine.comings import rooms as rooms_of_comings
@@ -29,6 +29,7 @@ from trellis.sim.settled import is_settled
 from trellis.trace.table import Trace
 from trellis.words import Time
 
+KNOWN, SHUNNED = 64 * t.ROW, 64 * t.PAIR  # room for each node at first
 OVERLAYS = {"vitis": t.VITIS, "rendezvous": t.RENDEZVOUS, "topic-overlay": t.COVERING}
 
 
@@ -59,14 +60,17 @@ class Vines(Driver):
         who = np.concatenate([*members, np.zeros(0, np.int64)])
         places = self.options["table"] or UNBOUNDED
         self.k = max(0, places - 2) if overlay == "rendezvous" else self.options.get("k", 0)
-        strides = {t.KNOWN: 64 * t.ROW, t.FULL: 32 * t.PAIR, t.SHUNNED: 64 * t.PAIR, t.LISTS: 1024}
-        words = (topics + 63) // 64
+        strides = {t.FULL: 32 * t.PAIR, t.LISTS: 1024}
+        words, counts = (topics + 63) // 64, np.bincount(who, minlength=nodes)
+        most = int(counts.max(initial=0))
         formers = (min(places, 256) + 2) * t.PAIR
         rooms = {
             t.NODES: nodes,
             t.MINE: len(mine),
             t.TOPIC: topics + 1,
             **{part: nodes * stride for part, stride in strides.items()},
+            t.KNOWN: nodes * KNOWN,
+            t.SHUNNED: nodes * SHUNNED,
             t.VIEW: nodes * t.VIEW_MAX * t.PAIR,
             t.FORMER: nodes * formers,
             t.MARKS: nodes,
@@ -84,11 +88,12 @@ class Vines(Driver):
             t.FAR: nodes * self.k,
             t.BITS: nodes * words,
             t.OWNERS: topics + 1,
-            t.LACKS: topics + 1,
+            t.LACKS: 2 * topics + 1,
             t.CHUNKS: 48 * nodes + topics + 1024,
             t.NOTES: 1 << 14,
             t.SPOTS: nodes,
             t.SHARED: nodes * t.SHARED_MAX,
+            t.COMMON: (nodes + 1) * covering.words_for(most) * (overlay == "topic-overlay"),
         }
         said = self.said()
         rooms |= rooms_of_comings(self.comings, nodes, mine, topics, said)
@@ -105,7 +110,8 @@ class Vines(Driver):
         table(m, t.MINE)[:, 0] = mine[order]
         bits = table(m, t.BITS)[:, 0].reshape(nodes, words)
         np.bitwise_or.at(bits, (who, mine // 64), np.int64(1) << (mine % 64))
-        self.begin_nodes(m, np.bincount(who, minlength=nodes))
+        self.begin_nodes(m, counts)
+        give_room(m, KNOWN, SHUNNED)
         self.begin_actions(m, said)
         lay_out(m, self.comings, said)
         self.confirm(members)
@@ -216,6 +222,14 @@ class Vines(Driver):
             self.rows = out.grown(self.rows)
         else:
             self.block = growing.grown(self.block, which)
+
+
+def give_room(m: Block, known: int, shunned: int) -> None:
+    """So much for the neighbours of each node, and for those whom it shuns; more when it needs it."""
+    nodes, number = table(m, t.NODES), np.arange(int(m[t.ALL]))
+    parts = ((t.FIRST_KNOWN, t.ROOM_KNOWN, t.IN_KNOWN, known), (t.FIRST_SHUNNED, t.ROOM_SHUNNED, t.IN_SHUNNED, shunned))
+    for first, wide, used, each in parts:
+        nodes[:, first], nodes[:, wide], m[used] = number * each, each, len(nodes) * each
 
 
 def signed(word: int) -> int:

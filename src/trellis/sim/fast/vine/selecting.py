@@ -1,38 +1,28 @@
 """Whom a node chooses, compiled. Answers to `select` of overlays/vitis.py, rendezvous.py and topic_overlay.py.
 
-Candidates lie in `SOME`, neighbours first and in their order; who was chosen stands in `LINE`, in the order in which
-they were.
+Candidates are those of `candidates.py`; what covers topics is in `covering.py`.
 """
 
 from __future__ import annotations
 
 from trellis.sim.fast.jit import compiled, inlined
 from trellis.sim.fast.memory import NONE, Block
-from trellis.sim.fast.vine import guessing
-from trellis.sim.fast.vine.neighbours import in_common, rows_of
+from trellis.sim.fast.vine import covering, guessing
+from trellis.sim.fast.vine.candidates import choose, leave_out_full
+from trellis.sim.fast.vine.neighbours import in_common
 from trellis.sim.fast.vine.ring import clockwise, nearness
 from trellis.sim.fast.vine.tables import (
     AT_FAR,
-    AT_FULL,
-    AT_LACKS,
     AT_LINE,
-    AT_MINE,
-    COVER,
     COVERING,
-    FIRST_TOPIC,
     FLIP,
     FRIEND,
-    FULL_COUNT,
-    FULL_STRIDE,
     IN_LINE,
     IN_SOME,
     KNOWN_COUNT,
     LIFE,
-    MARK,
-    MARK_AT,
     NOT,
     OVERLAY,
-    PAIR,
     PLACED,
     POINT,
     RING,
@@ -43,18 +33,16 @@ from trellis.sim.fast.vine.tables import (
     S_NODE,
     S_OUT,
     S_VERSION,
-    S_WHY,
     SHARES,
     SHORTCUT,
     SPOKE,
     TABLE_MAX,
-    TOPICS,
     VITIS,
     WEIGHT,
     WHY_MINE,
     K,
-    mark_of,
     node,
+    rows_of,
     some,
     spot,
 )
@@ -66,29 +54,11 @@ def select(m: Block, me: int, stamp: int) -> None:
     m[IN_LINE] = 0
     if m[OVERLAY] == COVERING:
         leave_out_full(m, me, stamp)
-        cover(m, me)
+        covering.cover(m, me)
         return
     select_ring(m, me, stamp)
     if m[OVERLAY] == VITIS:
         befriend(m, me)
-
-
-@inlined
-def choose(m: Block, which: int, why: int) -> None:
-    s = some(m, which)
-    m[s + S_OUT], m[s + S_WHY] = 1, why
-    m[m[AT_LINE] + m[IN_LINE] * PLACED] = which
-    m[IN_LINE] += 1
-
-
-@inlined
-def leave_out_full(m: Block, me: int, stamp: int) -> None:
-    """Who has no room for me. Whoever is in the ring was chosen before."""
-    first = m[AT_FULL] + me * m[FULL_STRIDE]
-    for at in range(first, first + m[node(m, me) + FULL_COUNT] * PAIR, PAIR):
-        k = mark_of(m, m[at])
-        if m[k + MARK] == stamp:
-            m[some(m, m[k + MARK_AT]) + S_OUT] = 1
 
 
 # The ring and its shortcuts (overlays/vitis.py)
@@ -208,93 +178,3 @@ def is_better(m: Block, one: int, other: int, salt: int) -> bool:
     if m[one + S_MINE] != m[other + S_MINE]:
         return m[one + S_MINE] > m[other + S_MINE]
     return m[one + S_NODE] ^ salt < m[other + S_NODE] ^ salt
-
-
-# Topics that are to be covered (overlays/topic_overlay.py)
-
-
-@compiled
-def cover(m: Block, me: int) -> None:
-    """Greedily; a gain only shrinks, so it is counted again only of whoever seems to be the best. The heap is behind
-    those who were chosen: which one, and its gain."""
-    n = node(m, me)
-    first = m[AT_MINE] + m[n + FIRST_TOPIC]
-    lacking, lacks, salt = m[n + TOPICS], m[AT_LACKS], m[spot(m, me) + POINT] ^ FLIP
-    for k in range(first, first + lacking):
-        m[lacks + m[k]] = m[COVER]
-    heap, size = m[AT_LINE] + m[IN_SOME] * PLACED, 0
-    for c in range(m[IN_SOME]):
-        s = some(m, c)
-        if not m[s + S_OUT] and m[s + S_VERSION] & 1:
-            gain = gain_of(m, m[s + S_NODE])
-            if gain:
-                push(m, heap, size, c, gain, salt)
-                size += 1
-    while size and lacking and m[IN_LINE] < m[TABLE_MAX]:
-        c, before = m[heap], m[heap + 1]
-        size = pop(m, heap, size, salt)
-        other = m[some(m, c) + S_NODE]
-        gain = gain_of(m, other)
-        if gain < before:
-            if gain:
-                push(m, heap, size, c, gain, salt)
-                size += 1
-            continue
-        choose(m, c, FRIEND)
-        theirs = m[AT_MINE] + m[node(m, other) + FIRST_TOPIC]
-        for k in range(theirs, theirs + m[node(m, other) + TOPICS]):
-            if m[lacks + m[k]]:
-                m[lacks + m[k]] -= 1
-                lacking -= m[lacks + m[k]] == 0
-    for k in range(first, first + m[n + TOPICS]):
-        m[lacks + m[k]] = 0
-
-
-@inlined
-def gain_of(m: Block, other: int) -> int:
-    n, found = node(m, other), 0
-    first, lacks = m[AT_MINE] + m[n + FIRST_TOPIC], m[AT_LACKS]
-    for k in range(first, first + m[n + TOPICS]):
-        found += m[lacks + m[k]] > 0
-    return found
-
-
-@inlined
-def comes_first(m: Block, one: int, other: int, salt: int) -> bool:
-    """Of two entries of the heap."""
-    if m[one + 1] != m[other + 1]:
-        return m[one + 1] > m[other + 1]
-    return m[some(m, m[one]) + S_NODE] ^ salt < m[some(m, m[other]) + S_NODE] ^ salt
-
-
-@inlined
-def swap(m: Block, one: int, other: int) -> None:
-    a, b = m[one], m[one + 1]
-    m[one], m[one + 1] = m[other], m[other + 1]
-    m[other], m[other + 1] = a, b
-
-
-@compiled
-def push(m: Block, heap: int, size: int, which: int, gain: int, salt: int) -> None:
-    at = size
-    m[heap + at * PLACED], m[heap + at * PLACED + 1] = which, gain
-    while at and comes_first(m, heap + at * PLACED, heap + ((at - 1) >> 1) * PLACED, salt):
-        swap(m, heap + at * PLACED, heap + ((at - 1) >> 1) * PLACED)
-        at = (at - 1) >> 1
-
-
-@compiled
-def pop(m: Block, heap: int, size: int, salt: int) -> int:
-    size -= 1
-    m[heap], m[heap + 1] = m[heap + size * PLACED], m[heap + size * PLACED + 1]
-    at = 0
-    while True:
-        child = 2 * at + 1
-        if child >= size:
-            return size
-        if child + 1 < size and comes_first(m, heap + (child + 1) * PLACED, heap + child * PLACED, salt):
-            child += 1
-        if not comes_first(m, heap + child * PLACED, heap + at * PLACED, salt):
-            return size
-        swap(m, heap + at * PLACED, heap + child * PLACED)
-        at = child

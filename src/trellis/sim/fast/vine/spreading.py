@@ -71,6 +71,7 @@ from trellis.sim.fast.vine.tables import (
     new_link,
     new_stamp,
     node,
+    rows_of,
     somebody_takes,
     takes,
 )
@@ -156,7 +157,7 @@ def put(m: Block, stamp: int, count: int, other: int) -> int:
 @compiled
 def fellows(m: Block, me: int, code: int, stamp: int) -> int:
     """Neighbours that take a topic, then those who were neighbours lately; how many."""
-    n, first, count = node(m, me), neighbours.rows_of(m, me), 0
+    n, first, count = node(m, me), rows_of(m, me), 0
     for row in range(first, first + m[n + KNOWN_COUNT] * ROW, ROW):
         if m[row + SPOKE] and m[row + VERSION] and somebody_takes(m, m[row + WHO], code):
             count = put(m, stamp, count, m[row + WHO])

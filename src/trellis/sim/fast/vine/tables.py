@@ -15,7 +15,7 @@ ID = (1 << ID_BITS) - 1
 CODE_BITS = 14  # of a topic
 CODE = (1 << CODE_BITS) - 1
 
-NODES = Table(0, 27)
+NODES = Table(0, 31)
 FIRST_TOPIC, TOPICS, BYTES, CHARS = range(4)  # its topics, and their names
 KNOWN_COUNT, VIEW_COUNT, FULL_COUNT, SHUN_COUNT, FORMER_COUNT = range(4, 9)
 DOUBTFUL, STALE = 9, 10  # whether proposals may have changed, and whether whom it asks may have
@@ -25,6 +25,7 @@ FIRST_PASSAGE, LAST_PASSAGE, PASSAGE_COUNT = 16, 17, 18
 SENT, AFTER = 19, 20  # packets so far (if any are lost); behind its packets of this round
 FIRST_PASSED, LAST_PASSED, PASSED_COUNT = 21, 22, 23  # messages that went through it
 FIRST_CHUNK, LAST_CHUNK, NOTED = 24, 25, 26  # its log of who was next to it on a path lately
+FIRST_KNOWN, ROOM_KNOWN, FIRST_SHUNNED, ROOM_SHUNNED = range(27, 31)  # where its neighbours are, and how many may be
 
 SPOTS = Table(31, 2)  # of each node what many others look at
 POINT, WEIGHT = 0, 1  # on the ring; the rates of its topics
@@ -35,7 +36,7 @@ TOPIC = Table(2, 6)
 T_POINT, T_RATE, T_BYTES, PLACE = range(4)  # place: which one it is of the topics of the node whose turn it is
 SEEN, SEEN_AT = 4, 5  # a mark, and what goes with it
 OWNERS = Table(27, 1)  # by topic: one more than the last node whose turn it was and that takes it
-LACKS = Table(28, 1)  # by topic: how many neighbours for it are still wanted
+LACKS = Table(28, 1)  # of its topics: how many neighbours for each are still wanted, and a bit for those with any
 
 KNOWN = Table(3, 1)  # neighbours: a row for each, in the order in which they came
 WHO, VERSION, SINCE, HEARD, SPOKE, WHY_MINE, WHY_THEIRS, PROPOSALS, ASKS, SHARES = range(10)
@@ -86,6 +87,7 @@ BITS = Table(26, 1)  # each node's topics, a bit for each
 SHARED = Table(17, 1)  # what a node lately saw that it has in common with others: so many places, by who it is
 SHARED_MAX = 128
 SHARED_BITS = 32
+COMMON = Table(40, 1)  # which topics each of those who are looked at has in common with one node (`covering.py`)
 CHUNKS = Table(29, 64)  # of logs
 NOTES = Table(30, 2)  # of one log, while it is tidied up
 N_WHAT, N_NEXT = 0, 1
@@ -106,7 +108,7 @@ HEARD_ON = Table(39, 2)  # by topic: its first stream, and how many
 
 PARTS = [NODES, MINE, TOPIC, KNOWN, VIEW, FULL, SHUNNED, FORMER, MARKS, SOME, LINE, LIST, WANTED, OUTBOX, INBOX]
 PARTS += [*LETTERS, POOL, CARRIED, CARRIED_SLOTS, LINKS, PASSAGES, PASSAGE_SLOTS, ACTIONS, FAR, BITS, OWNERS, LACKS]
-PARTS += [CHUNKS, NOTES, SPOTS, LISTS, SHARED]
+PARTS += [CHUNKS, NOTES, SPOTS, LISTS, SHARED, COMMON]
 PARTS += [LIVES, FATES, TAKEN, CUTS, STREAMS, SAID, HEARD_ON]
 
 AT_NODES, AT_MINE, AT_TOPIC, AT_KNOWN, AT_VIEW, AT_FULL, AT_SHUNNED, AT_FORMER = (base(n) for n in range(8))
@@ -114,8 +116,9 @@ AT_MARKS, AT_SOME, AT_LINE, AT_LIST, AT_WANTED, AT_OUTBOX, AT_INBOX = (base(n) f
 AT_LETTERS, AT_POOL, AT_CARRIED, AT_CARRIED_SLOTS, AT_LINKS = (base(n) for n in (15, 18, 19, 20, 21))
 AT_PASSAGES, AT_PASSAGE_SLOTS, AT_ACTIONS, AT_FAR, AT_BITS = (base(n) for n in range(22, 27))
 AT_OWNERS, AT_LACKS, AT_CHUNKS, AT_NOTES = (base(n) for n in range(27, 31))
-AT_SPOTS, AT_LISTS, AT_SHARED = (base(n) for n in (31, 32, 17))
+AT_SPOTS, AT_LISTS, AT_SHARED, AT_COMMON = (base(n) for n in (31, 32, 17, 40))
 AT_LIVES, AT_FATES, AT_TAKEN, AT_CUTS, AT_STREAMS, AT_SAID, AT_HEARD_ON = (base(n) for n in range(33, 40))
+END_KNOWN, END_SHUNNED = room(KNOWN.number), room(SHUNNED.number)
 ROOM_OUTBOX, ROOM_LETTERS = room(OUTBOX.number), room(LETTERS[0].number)
 ROOM_POOL, ROOM_CARRIED, ROOM_LINKS, ROOM_PASSAGES = (room(n) for n in (18, 19, 21, 22))
 ROOM_CARRIED_SLOTS, ROOM_PASSAGE_SLOTS, ROOM_CHUNKS, ROOM_NOTES = (room(n) for n in (20, 23, 29, 30))
@@ -130,7 +133,7 @@ EVENTS, NEXT_ACTION, ALL_ACTIONS, LACKING, SIDE = (counter(n) for n in range(5, 
 OVERLAY, ALL, ALL_TOPICS, MOST_TOPICS = (counter(n) for n in range(10, 14))
 TABLE_MAX, LIMIT, SAMPLE, GRACE, D, COVER, K, LOSS, UPKEEP = (counter(n) for n in range(14, 23))
 SAMPLED, FRESH, SWAPPED, CHANNEL = (counter(n) for n in range(23, 27))  # draws with no key yet
-KNOWN_STRIDE, FULL_STRIDE, SHUN_STRIDE, FORMER_STRIDE = (counter(n) for n in range(27, 31))
+FULL_STRIDE, FORMER_STRIDE, IN_KNOWN, IN_SHUNNED = (counter(n) for n in range(27, 31))
 IN_OUTBOX, IN_INBOX, IN_LETTERS = counter(31), counter(32), counter(33)  # of letters, one for each side
 IN_POOL, IN_CARRIED, IN_LINKS, FREE_LINK, FREE_LINKS, IN_PASSAGES, STAMP = (counter(n) for n in range(35, 42))
 START, COUNT = counter(42), counter(43)  # a letter that was just written
@@ -150,6 +153,17 @@ IN_ROWS = TABLES
 @inlined
 def node(m: Block, me: int) -> int:
     return m[AT_NODES] + me * NODE
+
+
+@inlined
+def rows_of(m: Block, me: int) -> int:
+    """Where a node's neighbours are."""
+    return m[AT_KNOWN] + m[m[AT_NODES] + me * NODE + FIRST_KNOWN]
+
+
+@inlined
+def shunned_by(m: Block, me: int) -> int:
+    return m[AT_SHUNNED] + m[m[AT_NODES] + me * NODE + FIRST_SHUNNED]
 
 
 @inlined
