@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: setup demo test test-one-lane test-other-lane test-live test-the-rest test-twins test-tables-on-spark test-on-spark check swarm bench reproduce clean
+.PHONY: setup demo test test-one-lane test-live test-the-rest test-twins test-tables-on-spark test-on-spark check swarm bench reproduce clean
 
 setup: .venv/ready
 
@@ -18,17 +18,11 @@ demo: setup  ## a discussion among 64 nodes, its audit, a story and a page; a sw
 
 PYTEST := $(BIN)/python -m pytest
 
-test: setup check  ## what CI runs, in three lanes that take as long: many processes that mostly wait, then audits and ingest on Spark; all else that uses Spark, then twins; the rest
-	@$(MAKE) --no-print-directory --keep-going --jobs 3 test-one-lane test-other-lane test-the-rest
+test: setup check  ## what CI runs, in four lanes for two cores, since one often waits: many processes, then audits and ingest on Spark; all else that uses Spark; twins; the rest
+	@$(MAKE) --no-print-directory --keep-going --jobs 4 test-one-lane test-on-spark test-twins test-the-rest
 
-# A lane runs both of its parts whatever comes of the first.
-both = $(MAKE) --no-print-directory $(1); first=$$?; $(MAKE) --no-print-directory $(2) && exit $$first
-
-test-one-lane: setup
-	+@$(call both,test-live,test-tables-on-spark)
-
-test-other-lane: setup
-	+@$(call both,test-on-spark,test-twins)
+test-one-lane: setup  # both parts, whatever comes of the first
+	+@$(MAKE) --no-print-directory test-live; first=$$?; $(MAKE) --no-print-directory test-tables-on-spark && exit $$first
 
 # Of what uses Spark: so much, in a session of its own, that the lanes take as long.
 IN_ONE_LANE := $(wildcard tests/pipeline/test_ingest_*.py) \
