@@ -114,7 +114,7 @@ def slowest(rows: Rows, than: str) -> Interval | None:
 
 
 FEWER = (
-    "another graph: a user has some 33 subscriptions (37 at quick, where 1,000 users are run), one of the paper's 80"
+    "another graph: a user has some 33 subscriptions (36 at quick, where 1,000 users are run), one of the paper's 80"
 )
 COVERED = f"{FEWER}; fewer links cover them"
 OTHER = (
