@@ -94,7 +94,7 @@ def part_in(out: Path, run_id: str) -> pa.Table:
     """The row of a finished run. A file that is torn, or of another run, is not taken for it."""
     place = part_of(out, run_id)
     try:
-        with place.open("rb") as file:
+        with store.file_of(place) as file:
             part = pq.ParquetFile(file).read()
     except (OSError, ValueError, pa.ArrowException) as error:
         raise PipelineError(

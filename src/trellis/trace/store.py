@@ -8,6 +8,7 @@ Promises: a directory appears whole or not at all (written aside, then renamed),
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -107,10 +108,17 @@ def read_table(path: Path) -> Trace:
     return conform(path, table)
 
 
+def file_of(path: Path) -> pa.OSFile:
+    """For Arrow to read. Not a file of Python's: Arrow's threads may let go of it last, and a process that ends just
+    then, while they wait for the interpreter, is aborted (apache/arrow, issue 34314).
+    """
+    return pa.OSFile(os.fsencode(path))
+
+
 @contextmanager
 def opened(path: Path) -> Iterator[pq.ParquetFile]:
     try:
-        source = path.open("rb")
+        source = file_of(path)
     except FileNotFoundError:
         raise TraceError(f"{path}: there is no trace; give a directory that `trellis run --out` wrote") from None
     except OSError as error:
