@@ -172,11 +172,14 @@ def test_the_audit_on_spark_finds_what_the_plain_one_finds(audit, plain, found):
 def test_runs_that_were_cut_short_owe_what_they_had_settled_and_are_not_judged_for_what_is_stuck(
     world, table, tmp_path
 ):
-    assert list(judge(table.limit(0), ["lost", "stuck"], False, tmp_path / "none")) == ["lost"]
-    case = Case(table, False, tmp_path / "work")
-    assert told(case.witnesses("lost")) == plainly(world, ["lost"], False)["lost"]
+    some = world._replace(traces={name: trace for name, trace in world.traces.items() if name.endswith("3")})
+    case = Case(table.where("run LIKE '%3'"), False, tmp_path / "work")
+    assert "stuck" not in judge(table.limit(0), ["stuck"], False, tmp_path / "none")
+    lost = plainly(some, ["lost"], False)["lost"]
+    assert told(case.witnesses("lost")) == lost
+    assert len(lost) > 10
     pairs = {row.run: row["count"] for row in case.pairs_checked().collect()}
-    assert pairs == {name: count for name, trace in world.traces.items() if (count := pairs_checked(trace, False))}
+    assert pairs == {name: count for name, trace in some.traces.items() if (count := pairs_checked(trace, False))}
 
 
 def test_a_trace_without_rows_has_no_witness_against_it(table, tmp_path):
