@@ -63,12 +63,12 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 for panel, commands in PANELS.items():
-    for command in commands:
-        name = command.__name__.rpartition(".")[2]
-        if hasattr(command, "app"):
-            app.add_typer(command.app, name=name, rich_help_panel=panel)
+    for each in commands:
+        name = each.__name__.rpartition(".")[2]
+        if hasattr(each, "app"):
+            app.add_typer(each.app, name=name, rich_help_panel=panel)
         else:
-            app.command(name, epilog=command.EPILOG, rich_help_panel=panel)(command.command)
+            app.command(name, epilog=each.EPILOG, rich_help_panel=panel)(each.command)
 
 
 def say_version(wanted: bool) -> None:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import sys
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from datetime import timedelta
 from typing import Any, Protocol
 
 from rich.console import Console
@@ -14,6 +16,8 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
 out = Console(highlight=False, soft_wrap=True)
 err = Console(stderr=True, highlight=False)
+
+SILENT_SECONDS = 300.0  # in a file, between two lines about one work
 
 
 class Bar(Protocol):
@@ -40,18 +44,25 @@ def print_json(value: Any) -> None:
 
 @contextmanager
 def progress(what: str, total: float | None, quiet: bool = False) -> Iterator[Bar]:
-    """A bar on the terminal's error stream: only there, and only where somebody looks."""
-    shown = not quiet and err.is_terminal
+    """A bar on the terminal's error stream. Where that is a file there is no bar, but a line now and then, so that
+    whoever looks at it can tell how far hours of work have come.
+    """
     columns = (
         TextColumn("{task.description}", markup=False),
         BarColumn(),
         TextColumn("{task.fields[text]}"),
         TimeElapsedColumn(),
     )
-    with Progress(*columns, console=err, transient=True, disable=not shown) as bar:
+    began = said = time.monotonic()
+    with Progress(*columns, console=err, transient=True, disable=quiet or not err.is_terminal) as bar:
         task = bar.add_task(what, total=total, text="")
 
         def update(done: float, text: str = "") -> None:
+            nonlocal said
             bar.update(task, completed=done, text=text)
+            if not (quiet or err.is_terminal) and (now := time.monotonic()) - said >= SILENT_SECONDS:
+                said, took = now, timedelta(seconds=round(now - began))
+                far = text or f"{done:,.0f}" + (f" of {total:,.0f}" if total else "")
+                err.print(f"{what}: {far}, after {took}", markup=False, soft_wrap=True)
 
         yield update
