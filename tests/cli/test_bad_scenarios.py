@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from bad_input import AT_ONCE, DEEP, GONE, NAMED, PLAIN, SEED_LIMIT, SESSIONS, TOPICS, changed, scenario_file
 
-from trellis.scenario.model import COUNT_MAX, TIME_MAX, TOPICS_MAX
+from trellis.scenario.section import COUNT_MAX, TIME_MAX, TOPICS_MAX
 
 TOTAL = {"overlay": "vcube", "ordering": "total"}
 

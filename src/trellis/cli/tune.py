@@ -61,7 +61,7 @@ def command(
 
 def numbers(text: str) -> list[int]:
     from trellis.errors import ScenarioError
-    from trellis.scenario.model import NODES_MAX
+    from trellis.scenario.section import NODES_MAX
     from trellis.words import LEVELS_MAX
 
     parts = [part.strip() for part in text.split(",")]

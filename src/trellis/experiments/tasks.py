@@ -19,7 +19,7 @@ import msgspec
 from trellis.errors import PipelineError
 from trellis.experiments.rows import Rows
 from trellis.pipeline.job import carry_out
-from trellis.scenario.model import SEED_MAX
+from trellis.scenario.section import SEED_MAX
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

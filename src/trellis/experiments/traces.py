@@ -12,7 +12,8 @@ import pyarrow.parquet as pq
 from trellis.errors import TraceError
 from trellis.scenario.availability import Comings, Session, comings
 from trellis.scenario.following import following
-from trellis.scenario.model import NODES_MAX, Explicit
+from trellis.scenario.model import Explicit
+from trellis.scenario.section import NODES_MAX
 
 SECOND = 1_000_000  # every time of an ingest is in microseconds
 

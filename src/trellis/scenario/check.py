@@ -11,8 +11,6 @@ from trellis.errors import LocalProtocolError, ScenarioError
 from trellis.protocols.parts.hierarchy import Hierarchy, in_tree
 from trellis.scenario.explain import shown, tag_of
 from trellis.scenario.model import (
-    NAME_BYTES_MAX,
-    TOPICS_MAX,
     Buckets,
     Crash,
     Cycles,
@@ -27,6 +25,7 @@ from trellis.scenario.model import (
     Sites,
     Subscriptions,
 )
+from trellis.scenario.section import NAME_BYTES_MAX, TOPICS_MAX
 
 
 def check(scenario: Scenario) -> None:

@@ -11,8 +11,9 @@ from trellis import draw
 from trellis.errors import ScenarioError
 from trellis.events import Subscribe, Unsubscribe
 from trellis.scenario.buckets import drawn
-from trellis.scenario.model import COUNT_MAX, Buckets, Burst, Explicit, Fraction, Popular, Scenario, Sessions
+from trellis.scenario.model import Buckets, Burst, Explicit, Fraction, Popular, Scenario, Sessions
 from trellis.scenario.popularity import popular
+from trellis.scenario.section import COUNT_MAX
 from trellis.words import NodeId, Time, Topic
 
 Move = tuple[Time, NodeId, Subscribe | Unsubscribe]

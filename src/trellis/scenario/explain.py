@@ -10,7 +10,8 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
 import msgspec
 
-from trellis.scenario.model import Node, Scenario, Section, TopicSpec
+from trellis.scenario.model import Scenario, Section, TopicSpec
+from trellis.scenario.section import Node
 
 SHOWN_MAX = 80  # characters of a value in a message
 

@@ -20,7 +20,8 @@ from msgspec import Meta
 from trellis.errors import ScenarioError
 from trellis.scenario.explain import shown
 from trellis.scenario.load import complete, from_mapping, read
-from trellis.scenario.model import SEED_MAX, Name, Scenario, Section
+from trellis.scenario.model import Scenario, Section
+from trellis.scenario.section import SEED_MAX, Name
 
 POINTS_MAX = 1_000_000
 

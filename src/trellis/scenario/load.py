@@ -19,7 +19,8 @@ import msgspec
 from trellis.errors import ScenarioError
 from trellis.scenario.check import check
 from trellis.scenario.explain import explain, shown
-from trellis.scenario.model import TIME_MAX, Matrix, Scenario
+from trellis.scenario.model import Matrix, Scenario
+from trellis.scenario.section import TIME_MAX
 
 FILE_BYTES_MAX = 64 << 20
 

@@ -15,21 +15,10 @@ from trellis.errors import ScenarioError
 from trellis.events import Publish, Subscribe, Unsubscribe
 from trellis.protocols import check_tree
 from trellis.scenario.churn import Churn, churn_of
-from trellis.scenario.model import (
-    COUNT_MAX,
-    TIME_MAX,
-    AtOnce,
-    OnceEach,
-    Periodic,
-    Rated,
-    Replies,
-    Requests,
-    Scenario,
-    Script,
-    Topics,
-)
+from trellis.scenario.model import AtOnce, OnceEach, Periodic, Rated, Replies, Requests, Scenario, Script, Topics
 from trellis.scenario.popularity import requests
 from trellis.scenario.rates import rated
+from trellis.scenario.section import COUNT_MAX, TIME_MAX
 from trellis.words import NodeId, Time, Topic
 
 REPLY = b"reply"
