@@ -41,7 +41,6 @@ class Printed(Whole):
             slabs.ACKS: (actors + 4) * slabs.words(nodes, not self.joins),  # each has about one wave on its way
             acks.SAID_RC: (actors + 4) * nodes if self.joins else 1,
             kernel.WAITS: 1 << 14,
-            kernel.SOME: 64,
             taken.MASKS: names(nodes) if self.ordered else 1,
             taken.TAKEN: nodes * self.words if self.ordered else 1,
         }

@@ -36,7 +36,7 @@ AT_SAID_RC = base(SAID_RC.number)
 ANSWERED = FEW + ASKER_BITS  # from this bit of an element of `acks` on: which clusters have answered
 
 
-@compiled
+@inlined
 def send(m: Block, rows: Block, now: int, me: int, to: int, wave: int, is_ack: int) -> None:
     departure = net.leaves(m, now, me)
     arrival = net.arrives(m, departure, me, to)

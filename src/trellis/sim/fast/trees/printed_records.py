@@ -27,10 +27,9 @@ SLAB = NEAR  # of a wave: its `acks`
 ACTING = OWN  # its source waits for acknowledgements
 WAITS = Table(18, 4)  # messages that wait, in chains
 MESSAGE, MISSING, LAPSE, BEHIND = 0, 1, 2, 3  # the predecessor that it waits for, since so many lapses
-SOME = Table(20, 1)  # children of a node, for a moment
 
-PARTS = [PLACES, KNOWN, WAITS, SOME]
-AT_PLACES, AT_KNOWN, AT_WAITS, AT_SOME = (base(part.number) for part in PARTS)
+PARTS = [PLACES, KNOWN, WAITS]
+AT_PLACES, AT_KNOWN, AT_WAITS = (base(part.number) for part in PARTS)
 PLACE, WAIT = PLACES.width, WAITS.width
 ROOM_WAITS, IN_WAITS, IN_VIEWS = room(WAITS.number), WAITS.number, 9
 

@@ -28,7 +28,6 @@ from trellis.sim.fast.trees import views as vws
 from trellis.sim.fast.trees.printed_records import (
     ACTING,
     ALL_QUEUED,
-    AT_SOME,
     COLUMN,
     FIRST_QUEUED,
     FIXED,
@@ -69,13 +68,11 @@ def start_msg_propagation(m: Block, rows: Block, now: int, me: int, p: int) -> N
             m[p + LAST_QUEUED] = NONE
         if m[w + KIND] == PUB:
             deliver_mine(m, rows, now, me, p, wave)
-        count = children(m, p, me, m[w + KIND], m[vws.DIMENSION])
+        count = forward(m, rows, now, me, p, wave, m[vws.DIMENSION])
         if count:
             ack.begin_acks(m, w)
             ack.expect(m, w, me, NONE, count)
             m[w + ACTING] = 1
-            for k in range(count):
-                ack.send(m, rows, now, me, m[m[AT_SOME] + k], wave, 0)
         else:
             broadcast_done(m, rows, now, me, p, wave)
             tal.over(m, wave, 1)
@@ -123,13 +120,11 @@ def upon_wave(m: Block, rows: Block, now: int, me: int, p: int, wave: int, j: in
     """Lines 37-53, and 62-74 for SUB, UNS and PUB."""
     w = m[AT_WAVES] + wave * WAVE
     kind = m[w + KIND]
-    count = children(m, p, me, kind, vws.cluster(me, j) - 1)
-    if count == 0:
-        ack.send_acks(m, rows, now, me, j, p, wave)
-    else:
+    count = forward(m, rows, now, me, p, wave, vws.cluster(me, j) - 1)
+    if count:
         ack.expect(m, w, me, j, count)
-        for k in range(count):
-            ack.send(m, rows, now, me, m[m[AT_SOME] + k], wave, 0)
+    else:
+        ack.send_acks(m, rows, now, me, j, p, wave)
     if not is_in(m, p, me):
         return
     if kind == PUB:
@@ -166,15 +161,15 @@ def upon_ack(m: Block, rows: Block, now: int, me: int, p: int, wave: int, j: int
 
 
 @inlined
-def children(m: Block, p: int, me: int, kind: int, height: int) -> int:
-    """CHILDREN, how many: of everybody for a SUB, else of the subscribers that I know of."""
+def forward(m: Block, rows: Block, now: int, me: int, p: int, wave: int, height: int) -> int:
+    """To CHILDREN: of everybody for a SUB, else of the subscribers that I know of. How many there are."""
     v = vws.row_of(m, number(m, p))
-    if kind == SUB:
+    if m[m[AT_WAVES] + wave * WAVE + KIND] == SUB:
         v = m[vws.AT_VIEWS] + vws.EVERYBODY * m[vws.WIDE]
     count = 0
     for s in range(1, height + 1):
         one = vws.first(m, v, m[net.NODES], me, s)
         if one >= 0:
-            m[m[AT_SOME] + count] = one
+            ack.send(m, rows, now, me, one, wave, 0)
             count += 1
     return count

@@ -113,8 +113,7 @@ def look_ahead(m: Block) -> None:
         key, what = m[e + cal.KEY], m[e + cal.WHAT]
         if cal.peer_of(key) >= 0:
             w, me = m[AT_WAVES] + (what >> 1) * WAVE, cal.node_of(key)
-            if what & 1:
-                total += m[word_of(m, m[w + SLAB], me)]
+            total += m[word_of(m, m[w + SLAB], me)]
             if m[tal.COUNTING] and not what & 1:
                 total += tal.glance(m, what >> 1, me)
             if not m[FIXED]:
