@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 INSTEAD = "use engine='reference'"
 CELLS_MAX = 1 << 29  # numbers of a run's memory before anything happens: 4 GiB
 LARGE = 1 << 17  # actions times nodes from which on a run is worth loading the compiler
+CROWD = 1 << 12  # nodes from which on machines that know of all others take gigabytes, however little is said
 ONE_OF_MANY = 1 << 8  # the same of runs that experiments make by the thousand, one small run after the other
 LEVELS_MAX = 60  # groups one above the other; and messages: bits of a number
 TOPICS_MAX, BYTES_MAX, ROUNDS_MAX = 500, 1 << 18, 64  # of daMulticast with repair
@@ -233,4 +234,4 @@ def is_worth_it(scenario: Scenario, plan: Plan) -> bool:
     """Whether a run is so large that loading the compiler pays; both engines give the same rows."""
     twin = TWINS[scenario.stack.overlay]
     times = (scenario.end or 0) if twin.for_ever else len(plan.actions)
-    return times * scenario.nodes.count >= twin.large
+    return scenario.nodes.count >= CROWD or times * scenario.nodes.count >= twin.large

@@ -23,7 +23,7 @@ from trellis.sim.tally import Sums, Tally
 from trellis.trace.table import Trace
 from trellis.words import Time, Topic
 
-LARGE = 1 << 11  # nodes from which on giving more room later takes longer than having it from the start
+LARGE = 1 << 11  # nodes that speak from which on giving more room later takes longer than having it from the start
 
 
 def names(nodes: int) -> int:
@@ -44,6 +44,8 @@ class Whole(Driver):
         self.nodes = scenario.nodes.count
         self.standing = {} if scenario.subscriptions.announce else plan.standing
         self.topics = sorted({*plan.standing, *(action.event.topic for action in plan.actions), *self.names()})
+        replies = self.nodes if plan.discussion else 0
+        self.acts = len(plan.actions) + replies  # of applications; each publishes once at most
         self.code = {topic: code for code, topic in enumerate(self.topics)}
         self.rows = out.lines(1 << 16, kept)
         self.counted = counted
@@ -77,11 +79,11 @@ class Whole(Driver):
         return found
 
     def begin(self) -> Block:
-        nodes, acts = self.nodes, len(self.plan.actions)
+        nodes, acts = self.nodes, self.acts
         rooms: dict[Table, int] = {
-            **cal.rooms(1 << max(10, ((8 if nodes < LARGE else 64) * nodes).bit_length()), nodes),
+            **cal.rooms(1 << max(10, ((8 if min(acts, nodes) < LARGE else 64) * nodes).bit_length()), nodes),
             **net.rooms(self.scenario),
-            app.ACTIONS: acts + nodes,
+            app.ACTIONS: acts,
             app.NODES: nodes,
             bar.WAVES: max(64, acts + nodes),
             bar.NAMES: names(nodes),

@@ -32,7 +32,7 @@ class Printed(Whole):
         self.speakers = max(1, int((self.unsaid > 0).sum(axis=1).max(initial=0)))
         self.views = vws.views(nodes)
         self.ordered = self.scenario.stack.ordering == "causal"
-        self.words = taken.words(len(self.plan.actions) + nodes)  # each action is one wave at most, and so is a reply
+        self.words = taken.words(self.acts)
         return {
             vws.HOLDERS: places,
             self.views: vws.STANDING + len(self.standing) + (1 if self.fixed else min(places, 1 << 12)),

@@ -32,7 +32,7 @@ class Repaired(Whole):
         self.speakers = max(1, int((self.unsaid > 0).sum(axis=1).max(initial=0)))
         numbers = places * self.speakers
         self.masked = self.ordered and not self.moves
-        self.words = taken.words(len(self.plan.actions) + nodes)  # each action is one wave at most, and so is a reply
+        self.words = taken.words(self.acts)
         self.views = vws.views(nodes)
         if self.moves:  # newcomers, behind how many there are
             self.views = Table(self.views.number, self.views.width + 1 + nodes)
