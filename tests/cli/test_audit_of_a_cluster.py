@@ -69,6 +69,7 @@ def test_each_topic_is_judged_by_its_own_order_with_and_without_spark(spark, tre
     assert trellis("audit", cluster, "--json", *SPARK) == plain
     every = trellis("audit", cluster / "run", "--all", "--json")
     assert json.loads(every.out)["violations"]["causal"] == 4
+    assert trellis("audit", cluster / "run", "--all", "--json", *SPARK) == every
 
 
 def test_it_is_told_in_words_and_the_story_goes_on_from_there(trellis, cluster) -> None:

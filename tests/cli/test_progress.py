@@ -5,8 +5,15 @@ from __future__ import annotations
 import re
 
 import pytest
+from rich.console import Console
 
 from trellis.cli import command
+
+
+@pytest.fixture(autouse=True)
+def a_file(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever the environment says of colors."""
+    monkeypatch.setattr(command, "err", Console(stderr=True, highlight=False, force_terminal=False))
 
 
 @pytest.mark.parametrize("quiet", [False, True])

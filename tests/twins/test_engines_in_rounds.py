@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from random import Random
 
 import numpy as np
 import pytest
@@ -23,7 +24,7 @@ from trellis.sim.fast.vine import asking, guessing, joining, looking, mail, spre
 from trellis.sim.fast.vine import neighbours as fast_neighbours
 from trellis.sim.fast.vine import sampling as fast_sampling
 from trellis.sim.fast.vine import tables as t
-from trellis.sim.fast.vine.rounds import MORE
+from trellis.sim.fast.vine.room import MORE
 from trellis.sim.fast.vine.running import Vines, give_room
 from trellis.swarm.twins import compare
 
@@ -115,6 +116,29 @@ def test_a_packet_that_tells_too_much_is_cut_short(overlay: str) -> None:
     told = scenario(overlay, subscriptions={"kind": "explicit", "members": members}, end=14)
     assert tman.ROOM < 22 * (48 + 170 * 254)
     assert compare(told)[0] == ""
+
+
+@pytest.mark.parametrize("limit", [0, 5])
+def test_what_neighbours_cover_takes_several_words(limit: int) -> None:
+    """A node has more topics than a word has bits, and shares some of them with each of the others."""
+    dice = Random(5)
+    members = {f"t{n}": [node for node in range(7) if dice.random() < 0.8] for n in range(170)}
+    assert min(sum(node in who for who in members.values()) for node in range(7)) > 2 * 63
+    stack = {"overlay": "topic-overlay", "ordering": "unordered", "repair": 0, "table": limit}
+    wide = scenario("topic-overlay", 7, stack=stack, subscriptions={"kind": "explicit", "members": members}, end=14)
+    assert compare(wide)[0] == ""
+
+
+def test_who_has_few_neighbours_needs_no_more_room_than_there_is_at_first() -> None:
+    """Also where a table has no bound: only the few nodes with very many move to another place."""
+    stack = {"overlay": "topic-overlay", "ordering": "unordered", "repair": 0, "table": 0}
+    crowd = scenario("topic-overlay", 40, stack=stack)
+    whole = Vines(crowd, plan(crowd))
+    before = int(whole.block[room(t.KNOWN.number)])
+    whole.run()
+    nodes = table(whole.block, t.NODES)
+    assert 0 < nodes[:, t.KNOWN_COUNT].max() < 40
+    assert int(whole.block[room(t.KNOWN.number)]) == before == int(whole.block[t.IN_KNOWN])
 
 
 def test_one_hop_is_asked_for_as_much_as_fits() -> None:

@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import resource
+import subprocess
+import sys
+from pathlib import Path
+
 import msgspec
 import pytest
 from engines import CRASH, GOSSIP, REPAIRED, ROUNDS, STACK, VCUBE, said, scenario, standing
@@ -67,3 +72,25 @@ def test_links_that_overtake_are_refused() -> None:
     overtaking = Random(low=1, high=9, fifo=False)
     with pytest.raises(UnsupportedByEngine, match="overtake"):
         covers(msgspec.structs.replace(scenario(stack=STACK | {"overlay": "single-root"}), network=overtaking))
+
+
+def test_what_has_no_room_is_refused_in_one_line(tmp_path: Path) -> None:
+    """32,768 nodes that all announce themselves want 17 GB of acknowledgements."""
+    crowd = scenario(
+        1 << 15,
+        subscriptions={"kind": "fraction", "fraction": 1.0, "announce": True},
+        workload={"kind": "at-once", "messages": 1},
+    )
+    covers(crowd)
+    path = tmp_path / "crowd.json"
+    path.write_bytes(crowd.to_json())
+    told = subprocess.run(
+        [sys.executable, "-m", "trellis", "run", path, "--engine", "fast"],
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (6 << 30, 6 << 30)),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert told.returncode == 2, told.stderr
+    assert "take more memory than there is; use engine='reference' or fewer of them" in " ".join(told.stderr.split())
+    assert "Traceback" not in told.stderr

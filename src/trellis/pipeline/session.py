@@ -141,12 +141,19 @@ def prepare(master: str) -> None:
         os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
 
 
+JAVA_SAID = ("JAVA_TOOL_OPTIONS", "_JAVA_OPTIONS", "JDK_JAVA_OPTIONS")  # where a user may have chosen a collector
+
+
 def java_options(heavy: bool) -> dict[str, str]:
-    quiet = resources.files("trellis.pipeline") / "log4j2.properties"
-    # Compiling fast, Java sets aside too little room for what it compiles: a sweep and two audits would fill it. What
-    # collects garbage beside the work takes a sixth of an audit of few rows; the serial one half of that.
-    compiler = "" if heavy else "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=240m -XX:+UseSerialGC"
-    driver = f"-Dlog4j2.configurationFile=file:{quiet} {compiler}".strip()
+    """Of the driver, which is all there is on one machine, and of executors elsewhere."""
+    quiet = f"-Dlog4j2.configurationFile=file:{resources.files('trellis.pipeline') / 'log4j2.properties'}"
+    if heavy:
+        return {"spark.driver.extraJavaOptions": quiet}
+    # Compiling fast, Java sets aside too little room for what it compiles: a sweep and two audits would fill it.
+    compiler = "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=240m"
+    # Collecting garbage beside short work took a sixth of the processor's time; one thread takes half of that.
+    chosen = any("GC" in os.environ.get(name, "") for name in JAVA_SAID)  # Java does not start with two collectors
+    driver = f"{quiet} {compiler}" if chosen else f"{quiet} {compiler} -XX:+UseSerialGC"
     return {"spark.driver.extraJavaOptions": driver, "spark.executor.extraJavaOptions": compiler}
 
 

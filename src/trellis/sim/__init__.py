@@ -90,12 +90,18 @@ def run_compiled(scenario: Scenario, progress: Progress | None, trace: bool) -> 
     fast.covers(scenario)
     twin = fast.TWINS[scenario.stack.overlay].load()
     counted = not trace and twin.counts
-    whole = twin(scenario, plan(scenario), not counted, counted)
-    began = time.perf_counter()
-    whole.compile()
-    ready = time.perf_counter()
-    whole.run(progress)
-    rows, tally = (Untold(), whole.tally()) if counted else (whole.trace(), None)
+    try:
+        whole = twin(scenario, plan(scenario), not counted, counted)
+        began = time.perf_counter()
+        whole.compile()
+        ready = time.perf_counter()
+        whole.run(progress)
+        rows, tally = (Untold(), whole.tally()) if counted else (whole.trace(), None)
+    except MemoryError:
+        raise UnsupportedByEngine(
+            f"{scenario.nodes.count} nodes over {scenario.stack.overlay!r} take more memory than there is; "
+            f"{fast.INSTEAD} or fewer of them"
+        ) from None
     seconds = time.perf_counter() - ready
     return Run(scenario, rows, FAST, whole.events, seconds, whole.quiet, ready - began, trace, tally)
 

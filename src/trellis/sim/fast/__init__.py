@@ -26,14 +26,14 @@ if TYPE_CHECKING:
     from trellis.sim.fast.whole import Whole
 
 INSTEAD = "use engine='reference'"
-CELLS_MAX = 1 << 29  # numbers of a run's memory before anything happens: 4 GiB
+CELLS_MAX = 1 << 29  # numbers that a run has at least before anything happens: 4 GiB
 LARGE = 1 << 17  # actions times nodes from which on a run is worth loading the compiler
 CROWD = 1 << 12  # nodes from which on machines that know of all others take gigabytes, however little is said
 ONE_OF_MANY = 1 << 8  # the same of runs that experiments make by the thousand, one small run after the other
 LEVELS_MAX = 60  # groups one above the other; and messages: bits of a number
 TOPICS_MAX, BYTES_MAX, ROUNDS_MAX = 500, 1 << 18, 64  # of daMulticast with repair
 LONG = 1 << 15  # rounds times nodes, of an overlay that acts in every round
-VINE_CELLS = 2048  # numbers of each node of a vine
+VINE_CELLS = 2048  # numbers of each node of a vine, at least
 VINE_TOPICS = 1 << 14  # of which a node remembers former paths
 VINE_BYTES = 64 << 20  # of messages on their way through a node
 

@@ -23,7 +23,7 @@ from trellis.sim.tally import Sums, Tally
 from trellis.trace.table import Trace
 from trellis.words import Time, Topic
 
-LARGE = 1 << 11  # nodes that speak from which on giving more room later takes longer than having it from the start
+LARGE = 1 << 11  # actions (or nodes) from which on giving more room later takes longer than having it at once
 
 
 def names(nodes: int) -> int:

@@ -29,7 +29,7 @@ from trellis.sim.settled import is_settled
 from trellis.trace.table import Trace
 from trellis.words import Time
 
-KNOWN, SHUNNED = 64 * t.ROW, 64 * t.PAIR  # room for each node at first
+KNOWN, SHUNNED = 64, 64  # that each node has room for at first, beside those that one packet may bring
 OVERLAYS = {"vitis": t.VITIS, "rendezvous": t.RENDEZVOUS, "topic-overlay": t.COVERING}
 
 
@@ -64,13 +64,14 @@ class Vines(Driver):
         words, counts = (topics + 63) // 64, np.bincount(who, minlength=nodes)
         most = int(counts.max(initial=0))
         formers = (min(places, 256) + 2) * t.PAIR
+        known, shunned = (KNOWN + min(places, mail.CONTACTS_MAX + t.VIEW_MAX)) * t.ROW, SHUNNED * t.PAIR
         rooms = {
             t.NODES: nodes,
             t.MINE: len(mine),
             t.TOPIC: topics + 1,
             **{part: nodes * stride for part, stride in strides.items()},
-            t.KNOWN: nodes * KNOWN,
-            t.SHUNNED: nodes * SHUNNED,
+            t.KNOWN: nodes * known,
+            t.SHUNNED: nodes * shunned,
             t.VIEW: nodes * t.VIEW_MAX * t.PAIR,
             t.FORMER: nodes * formers,
             t.MARKS: nodes,
@@ -111,7 +112,7 @@ class Vines(Driver):
         bits = table(m, t.BITS)[:, 0].reshape(nodes, words)
         np.bitwise_or.at(bits, (who, mine // 64), np.int64(1) << (mine % 64))
         self.begin_nodes(m, counts)
-        give_room(m, KNOWN, SHUNNED)
+        give_room(m, known, shunned)
         self.begin_actions(m, said)
         lay_out(m, self.comings, said)
         self.confirm(members)
@@ -227,7 +228,7 @@ class Vines(Driver):
 def give_room(m: Block, known: int, shunned: int) -> None:
     """So much for the neighbours of each node, and for those whom it shuns; more when it needs it."""
     nodes, number = table(m, t.NODES), np.arange(int(m[t.ALL]))
-    parts = ((t.FIRST_KNOWN, t.ROOM_KNOWN, t.IN_KNOWN, known), (t.FIRST_SHUNNED, t.ROOM_SHUNNED, t.IN_SHUNNED, shunned))
+    parts = ((t.FIRST_KNOWN, t.WIDE_KNOWN, t.IN_KNOWN, known), (t.FIRST_SHUNNED, t.WIDE_SHUNNED, t.IN_SHUNNED, shunned))
     for first, wide, used, each in parts:
         nodes[:, first], nodes[:, wide], m[used] = number * each, each, len(nodes) * each
 

@@ -25,7 +25,7 @@ FIRST_PASSAGE, LAST_PASSAGE, PASSAGE_COUNT = 16, 17, 18
 SENT, AFTER = 19, 20  # packets so far (if any are lost); behind its packets of this round
 FIRST_PASSED, LAST_PASSED, PASSED_COUNT = 21, 22, 23  # messages that went through it
 FIRST_CHUNK, LAST_CHUNK, NOTED = 24, 25, 26  # its log of who was next to it on a path lately
-FIRST_KNOWN, ROOM_KNOWN, FIRST_SHUNNED, ROOM_SHUNNED = range(27, 31)  # where its neighbours are, and how many may be
+FIRST_KNOWN, WIDE_KNOWN, FIRST_SHUNNED, WIDE_SHUNNED = range(27, 31)  # where its neighbours are, in how many words
 
 SPOTS = Table(31, 2)  # of each node what many others look at
 POINT, WEIGHT = 0, 1  # on the ring; the rates of its topics
@@ -118,7 +118,7 @@ AT_PASSAGES, AT_PASSAGE_SLOTS, AT_ACTIONS, AT_FAR, AT_BITS = (base(n) for n in r
 AT_OWNERS, AT_LACKS, AT_CHUNKS, AT_NOTES = (base(n) for n in range(27, 31))
 AT_SPOTS, AT_LISTS, AT_SHARED, AT_COMMON = (base(n) for n in (31, 32, 17, 40))
 AT_LIVES, AT_FATES, AT_TAKEN, AT_CUTS, AT_STREAMS, AT_SAID, AT_HEARD_ON = (base(n) for n in range(33, 40))
-END_KNOWN, END_SHUNNED = room(KNOWN.number), room(SHUNNED.number)
+ROOM_KNOWN, ROOM_SHUNNED = room(KNOWN.number), room(SHUNNED.number)
 ROOM_OUTBOX, ROOM_LETTERS = room(OUTBOX.number), room(LETTERS[0].number)
 ROOM_POOL, ROOM_CARRIED, ROOM_LINKS, ROOM_PASSAGES = (room(n) for n in (18, 19, 21, 22))
 ROOM_CARRIED_SLOTS, ROOM_PASSAGE_SLOTS, ROOM_CHUNKS, ROOM_NOTES = (room(n) for n in (20, 23, 29, 30))
