@@ -9,10 +9,14 @@ from trellis.experiments.chart import Chart, Series
 from trellis.experiments.claim import Claim
 from trellis.experiments.experiment import Experiment
 from trellis.experiments.rows import Row, Rows
-from trellis.experiments.vitis.fig10 import COVERED, FOLLOWED, LARGEST, UNBOUNDED, at
+from trellis.experiments.vitis.fig10 import COVERED, FEWER, FOLLOWED, LARGEST, UNBOUNDED, at
 from trellis.experiments.vitis.setting import OPT, VITIS, hit, links_above, links_most
 from trellis.metrics.summary import Interval
 
+HUBS = (
+    f"{FEWER}, but a few topics have very many subscribers (the largest 5,160 of 9,989): whoever takes most of those "
+    "covers something for nearly everybody, and links gather there"
+)
 STEPS = (0, 5, 10, 15, 20, 30, 40, 50, 75, 100, 150, 200, 300, 500, 700)
 
 
@@ -51,8 +55,8 @@ EXPERIMENT = Experiment(
     grids=lambda scale: [],
     claims=[
         Claim("nodes with more than 15 links", 200 / 3, lambda rows: of_opt(rows, 15), "%", "at least", why=COVERED),
-        Claim("nodes with more than 200 links", 0.3, lambda rows: of_opt(rows, 200), "%", why=COVERED),
-        Claim("the most links of a node", 708.0, lambda rows: at(rows, most, OPT, UNBOUNDED), why=COVERED),
+        Claim("nodes with more than 200 links", 0.3, lambda rows: of_opt(rows, 200), "%", why=HUBS),
+        Claim("the most links of a node", 708.0, lambda rows: at(rows, most, OPT, UNBOUNDED), why=HUBS),
         Claim("hit ratio", 100.0, lambda rows: at(rows, hit, OPT, UNBOUNDED), "%", "at least"),
     ],
     charts=charts,
