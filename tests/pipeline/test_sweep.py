@@ -17,6 +17,7 @@ from trellis.pipeline import tables
 from trellis.pipeline.runs import PART, RUNS, Work, finished, part_in, part_of, row_of
 from trellis.pipeline.sweep import cost, guided, open_directory, sweep
 from trellis.scenario.grid import Grid, grid_from_mapping, load_grid, points
+from trellis.scenario.load import from_mapping
 
 BASE = {key: value for key, value in PLAIN.items() if key != "seed"}
 SMALL = {"name": "small", "scenario": BASE, "axes": {"nodes.count": [4, 8], "stack.overlay": ["vcube", "single-root"]}}
@@ -189,6 +190,23 @@ def test_work_is_dealt_out_once_the_dearest_first_and_in_ever_smaller_pieces() -
     assert shares[0] <= sum(shares) / 4
     assert len(chunks[-1]) == 1
     assert cost(chunks[0][0].scenario) == max(cost(p.scenario) for p in laid_out)
+
+
+def test_what_changes_often_is_begun_first_however_few_messages_there_are() -> None:
+    """Figure 8: with short sessions nearly all of the work is telling everybody who came and who left."""
+    calm, stirred = (
+        from_mapping(
+            PLAIN
+            | {
+                "nodes": {"count": 64},
+                "subscriptions": {"kind": "sessions", "subscribers": 50, "session": session},
+                "workload": {"kind": "periodic", "interval": 500},
+                "end": 60_000,
+            }
+        )
+        for session in (600_000, 600)
+    )
+    assert cost(stirred) > 50 * cost(calm)
 
 
 @pytest.mark.parametrize(

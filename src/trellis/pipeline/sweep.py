@@ -178,13 +178,17 @@ def guided(todo: list[Point], workers: int) -> list[list[Point]]:
 
 
 def cost(scenario: Scenario) -> float:
-    """How much work it is, roughly: deliveries. Only the proportions matter, and those only for an even load."""
+    """How much work it is, roughly: deliveries, and for each change of sessions as many as there are nodes, which may
+    all have to be told. Only the proportions matter, and those only for an even load.
+    """
     nodes, wanted, said = scenario.nodes.count, scenario.subscriptions, scenario.workload
+    changes = 0.0
     match wanted:
         case Fraction() | Burst():
             members = wanted.fraction * nodes
         case Sessions():
             members = float(wanted.subscribers)
+            changes = 2 * members * (scenario.end or 0) / wanted.session  # one leaves, another one joins
         case Popular():
             members = wanted.each * (nodes - wanted.clients) / wanted.topics
         case Buckets():
@@ -204,7 +208,7 @@ def cost(scenario: Scenario) -> float:
             count = getattr(said, "messages", None)
             count = len(count) if isinstance(count, list) else count
             messages = float(count or (scenario.end or 0) / getattr(said, "interval", 1))
-    return 100.0 + messages * members
+    return 100.0 + messages * members + changes * nodes
 
 
 def warm(spark: SparkSession) -> None:
