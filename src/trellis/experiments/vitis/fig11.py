@@ -17,6 +17,10 @@ HUBS = (
     f"{FEWER}, but a few topics have very many subscribers (the largest 5,160 of 9,989): whoever takes most of those "
     "covers something for nearly everybody, and links gather there"
 )
+PAIRS = (
+    "among 9,989 users six of 39,381 receptions were missed, each on a topic with two subscribers who had not met yet: "
+    "an overlay of a topic alone has nobody else to pass by"
+)
 STEPS = (0, 5, 10, 15, 20, 30, 40, 50, 75, 100, 150, 200, 300, 500, 700)
 
 
@@ -57,7 +61,7 @@ EXPERIMENT = Experiment(
         Claim("nodes with more than 15 links", 200 / 3, lambda rows: of_opt(rows, 15), "%", "at least", why=COVERED),
         Claim("nodes with more than 200 links", 0.3, lambda rows: of_opt(rows, 200), "%", why=HUBS),
         Claim("the most links of a node", 708.0, lambda rows: at(rows, most, OPT, UNBOUNDED), why=HUBS),
-        Claim("hit ratio", 100.0, lambda rows: at(rows, hit, OPT, UNBOUNDED), "%", "at least"),
+        Claim("hit ratio", 100.0, lambda rows: at(rows, hit, OPT, UNBOUNDED), "%", "at least", why=PAIRS),
     ],
     charts=charts,
     tables=(FOLLOWED,),
