@@ -67,7 +67,7 @@ TWINS := $(foreach overlay,$(TREES),twins/$(overlay)/causal twins/$(overlay)/uno
   $(patsubst %,twins/%/unordered,$(IN_ROUNDS))
 SCENARIOS ?= 2000
 
-.PHONY: twins twins/sequencer $(TWINS)
+.PHONY: twins twins/sequencer bounds $(TWINS)
 
 twins: $(TWINS) twins/sequencer  ## both engines, row by row, for each twin: `make -j2 twins`, an hour on one core; with NUMBA_DISABLE_JIT=1 and SCENARIOS=20 where nothing is compiled
 
@@ -76,6 +76,9 @@ $(TWINS): twins/%: setup
 
 twins/sequencer: setup
 	$(BIN)/trellis twins --sequencer --scenarios $(SCENARIOS)
+
+bounds: setup  ## the same for a hundred, by kernels that refuse an address that is not in its array
+	NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=out/bounds $(MAKE) --no-print-directory twins SCENARIOS=100
 
 bench: setup  ## every figure a ratio in one run
 	$(BIN)/python bench/reference.py

@@ -14,6 +14,7 @@ import numpy as np
 from numba import njit, types
 
 from trellis import draw
+from trellis.sim.fast.addresses import Compiler
 from trellis.sim.fast.code import kernels_of
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -24,7 +25,7 @@ numba.config.CACHE_DIR = kernels_of(numba.config.CACHE_DIR)  # type: ignore[attr
 
 
 # No counting of references: kernels make no arrays, they only fill what they are given (it would take half the time).
-FLAGS: Any = {"cache": True, "_nrt": False, "error_model": "numpy"}
+FLAGS: Any = {"cache": True, "_nrt": False, "error_model": "numpy", "pipeline_class": Compiler}
 
 
 def compiled(function: F) -> F:
