@@ -49,7 +49,8 @@ def is_access(access: Any) -> bool:
 def is_signed(state: Any, access: Any) -> bool:
     """Whether it is an array's, by a whole number that could be negative."""
     array, index, *_ = state.calltypes[access].args
-    return isinstance(array, types.Array) and isinstance(index, types.Integer) and bool(index.signed)
+    whole = isinstance(index, types.Integer)
+    return isinstance(array, types.Array) and whole and bool(index.signed)
 
 
 def without_sign(state: Any, access: Any, scope: Any) -> Any:
@@ -64,7 +65,7 @@ def without_sign(state: Any, access: Any, scope: Any) -> Any:
     return taken
 
 
-class Compiler(CompilerBase):  # type: ignore[misc]
+class Compiler(CompilerBase):
     """Numba's own, with that pass where all types are known."""
 
     def define_pipelines(self) -> list[PassManager]:
