@@ -102,3 +102,14 @@ def test_what_spark_reads_stands_until_the_process_ends() -> None:
     made, _, same = done.stdout.strip().rpartition(" ")
     assert same == "True"
     assert not Path(made).exists()
+
+
+def test_java_collects_its_garbage_as_the_user_says(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It does not start with two collectors; and what is heavy has Java's own choice."""
+    driver = "spark.driver.extraJavaOptions"
+    for name in session.JAVA_SAID:
+        monkeypatch.delenv(name, raising=False)
+    assert "UseSerialGC" in session.java_options(heavy=False)[driver]
+    assert "UseSerialGC" not in session.java_options(heavy=True)[driver]
+    monkeypatch.setenv("JAVA_TOOL_OPTIONS", "-XX:+UseG1GC")
+    assert "UseSerialGC" not in session.java_options(heavy=False)[driver]
